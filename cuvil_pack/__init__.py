@@ -1,0 +1,1 @@
+"""Cuvil's packager: a trained model in, one `.cuvil` file out."""
