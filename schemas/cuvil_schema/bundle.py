@@ -1,0 +1,229 @@
+"""The file itself: a 128-byte header, the manifest, then sections. `assemble` writes it, `Bundle` reads it.
+
+The header, little-endian: magic (10 bytes), format u16, flags u32, file size u64, manifest offset u64,
+manifest size u64, 56 zero bytes, SHA-256 of the 96 bytes before it followed by the manifest.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from hashlib import sha256
+from stat import S_ISREG
+from struct import Struct
+from typing import TYPE_CHECKING
+
+from cuvil_schema.digest import digest, digest_view, flat
+from cuvil_schema.errors import BundleError, Damaged, Malformed, NewerFormat, NotABundle, Unreadable
+from cuvil_schema.manifest import (
+    FORMAT,
+    Manifest,
+    Section,
+    decode_manifest,
+    encode_manifest,
+    section_name,
+)
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from _typeshed import ReadableBuffer
+
+MAGIC = b"\x89CUVIL\r\n\x1a\n"
+HEADER = Struct("<10sHIQQQ56x32s")
+SIGNED = HEADER.size - 32
+MAX_MANIFEST = 16 << 20
+ALIGNMENT = 64
+WEIGHTS_ALIGNMENT = 4096
+
+
+def assemble(
+    manifest: Manifest, sections: Mapping[str, ReadableBuffer | list[ReadableBuffer]]
+) -> Iterator[ReadableBuffer]:
+    """The bytes of a bundle in pieces; section data is not copied. The section table of `manifest` is computed here.
+
+    Raises Malformed for what no reader would take.
+    """
+    parts = {name: _pieces(sections[name]) for name in sorted(sections)}
+    lengths = {name: sum(len(part) for part in pieces) for name, pieces in parts.items()}
+    digests = {name: digest(pieces) for name, pieces in parts.items()}
+    table, packed = _settled(manifest, lengths, digests)
+    size = max((section.offset + section.size for section in table), default=HEADER.size + len(packed))
+    check_sections(replace(manifest, sections=table), HEADER.size + len(packed), size)
+    return _written(packed, size, table, parts)
+
+
+def _written(
+    packed: bytes, size: int, table: tuple[Section, ...], parts: Mapping[str, list[memoryview]]
+) -> Iterator[ReadableBuffer]:
+    unsigned = HEADER.pack(MAGIC, FORMAT, 0, size, HEADER.size, len(packed), bytes(32))[:SIGNED]
+    yield unsigned + sha256(unsigned + packed).digest() + packed
+    end = HEADER.size + len(packed)
+    for section in table:
+        yield bytes(section.offset - end)
+        yield from parts[section.name]
+        end = section.offset + section.size
+
+
+def _settled(
+    manifest: Manifest, lengths: Mapping[str, int], digests: Mapping[str, bytes]
+) -> tuple[tuple[Section, ...], bytes]:
+    """Offsets need the manifest's length, and it holds the offsets: both only grow, so this ends, at the smallest."""
+    start = HEADER.size
+    while True:
+        table, end = [], start
+        for name, length in lengths.items():
+            begin = _aligned(end, _alignment(name))
+            table.append(Section(section_name(name, "sections"), begin, length, digests[name]))
+            end = begin + length
+        packed = encode_manifest(replace(manifest, sections=tuple(table)))
+        if HEADER.size + len(packed) == start:
+            return tuple(table), packed
+        start = HEADER.size + len(packed)
+
+
+class Bundle:
+    """A mapped bundle whose header, manifest and section table are checked; a section is checked when it is first read.
+
+    `Bundle(path)` raises a BundleError that begins with the file's name. Close it, or use it in a `with`.
+    """
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self.path = os.fsdecode(path)
+        self.name = self.path.rpartition("/")[2]
+        self.view = memoryview(b"")
+        self._checked: set[str] = set()
+        try:
+            self.view = _mapped(self.path)
+            self.manifest = _manifest(self.view)
+        except BundleError as error:
+            self.close()
+            raise self.blame(error) from None
+        self.sections = {section.name: section for section in self.manifest.sections}
+
+    def section(self, name: str, threads: int = 1) -> memoryview:
+        """The bytes of a section where they are mapped; Damaged unless they have its digest, KeyError without one."""
+        section = self.sections[name]
+        view = self.view[section.offset : section.offset + section.size]
+        if name not in self._checked and digest_view(view, threads) != section.sha256:
+            raise self.blame(Damaged(f"section {name} is damaged: its SHA-256 is not the one in the manifest"))
+        self._checked.add(name)
+        return view
+
+    def check(self, threads: int = 1) -> None:
+        """Check every section on up to `threads` threads."""
+        for name in self.sections:
+            self.section(name, threads)
+
+    def blame(self, error: BundleError) -> BundleError:
+        """The same error, its sentence beginning with the name of this file."""
+        return type(error)(f"{self.name}: {error}")
+
+    def close(self) -> None:
+        """Let go of the file; views that were handed out stay valid."""
+        self.view = memoryview(b"")
+
+    def __enter__(self) -> Bundle:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _mapped(path: str) -> memoryview:
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except (OSError, ValueError) as error:
+        raise Unreadable(_reason(error)) from None
+    try:
+        status = os.fstat(file)
+        if not S_ISREG(status.st_mode):
+            raise Unreadable("is not a regular file")
+        if status.st_size < HEADER.size:
+            _check_magic(os.read(file, HEADER.size))
+            raise Damaged(f"has {status.st_size} bytes, a header alone has {HEADER.size}")
+        return memoryview(mmap.mmap(file, 0, access=mmap.ACCESS_READ))
+    except (OSError, ValueError) as error:
+        raise Unreadable(_reason(error)) from None
+    finally:
+        os.close(file)
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+
+
+def _check_magic(start: bytes) -> None:
+    if start[: len(MAGIC)] == MAGIC:
+        return
+    if start.startswith(MAGIC[:6]):
+        raise Damaged("its line ends were changed, as a transfer in text mode does: transfer it as binary")
+    if start and MAGIC.startswith(start):
+        raise Damaged(f"ends after {len(start)} bytes of its header")
+    raise NotABundle(
+        f"is not a cuvil bundle: it begins with {start[:8].hex(' ') or 'nothing'}, not {MAGIC[:8].hex(' ')}"
+    )
+
+
+def _manifest(view: memoryview) -> Manifest:
+    """The manifest of a mapped bundle, after the checks of the header, the sizes, the hash and the section table."""
+    _check_magic(bytes(view[: len(MAGIC)]))
+    _, format_, flags, size, offset, length, digest_ = HEADER.unpack(view[: HEADER.size])
+    if format_ != FORMAT or flags:
+        found = f"format {format_}" + (f" with flags {flags:#x}" if flags else "")
+        raise NewerFormat(f"is of {found}, this runtime knows format {FORMAT} without flags: update cuvil")
+    if size != len(view):
+        raise Damaged(f"has {len(view)} bytes, its header says {size}")
+    if offset != HEADER.size or not 0 < length <= min(MAX_MANIFEST, size - HEADER.size):
+        raise Damaged(f"its header places {length} bytes of manifest at {offset} in a file of {size}")
+    end = HEADER.size + length
+    packed = bytes(view[HEADER.size : end])
+    if sha256(bytes(view[:SIGNED]) + packed).digest() != digest_:
+        raise Damaged("its header or manifest is damaged: their SHA-256 is not the one in the header")
+    if any(view[SIGNED - 56 : SIGNED]):
+        raise Malformed("bytes 40 to 95 of its header are not zero")
+    manifest = decode_manifest(packed)
+    check_sections(manifest, end, size)
+    for section in manifest.sections:
+        if any(view[end : section.offset]):
+            raise Damaged(f"the {section.offset - end} bytes before section {section.name} are not zero")
+        end = section.offset + section.size
+    return manifest
+
+
+def check_sections(manifest: Manifest, start: int, size: int) -> None:
+    """Sections are sorted, unique, aligned, without holes from `start` to the file's `size`, and none is missing."""
+    end, last = start, ""
+    for section in manifest.sections:
+        if section.name <= last:
+            raise Malformed(f"section {section.name} stands after {last}: sections are sorted and unique")
+        begin = _aligned(end, _alignment(section.name))
+        if section.offset != begin:
+            raise Malformed(f"section {section.name} begins at {section.offset}, not at {begin}")
+        end, last = begin + section.size, section.name
+    if end != size:
+        raise Malformed(f"the last section ends at {end}, the file at {size}")
+    present = {section.name for section in manifest.sections}
+    used = {name for variant in manifest.variants for name in (variant.code, variant.plan)}
+    needed = {"graph", "weights"} | used | ({"golden"} if manifest.golden else set())
+    if missing := needed - present:
+        raise Malformed(f"section {min(missing)} is missing")
+    for variant in manifest.variants:
+        if not variant.code.startswith("code/") or not variant.plan.startswith("plan/"):
+            raise Malformed(f"variant {variant.name} names {variant.code} as its code and {variant.plan} as its plan")
+    if stray := {name for name in present if name.startswith(("code/", "plan/"))} - used:
+        raise Malformed(f"section {min(stray)} belongs to no variant")
+
+
+def _pieces(data: ReadableBuffer | list[ReadableBuffer]) -> list[memoryview]:
+    return [flat(piece) for piece in data] if isinstance(data, list) else [flat(data)]
+
+
+def _alignment(name: str) -> int:
+    return WEIGHTS_ALIGNMENT if name == "weights" else ALIGNMENT
+
+
+def _aligned(size: int, alignment: int) -> int:
+    return -(-size // alignment) * alignment
