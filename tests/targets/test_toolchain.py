@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cuvil_pack.errors import ToolchainError
-from cuvil_pack.targets import DEFAULT_TARGETS, TARGETS, toolchain
+from cuvil_pack.targets import DEFAULT_TARGETS, TARGETS, Target, toolchain
 from cuvil_pack.targets.cache import ObjectCache
 from cuvil_pack.targets.elf import check_object
 from cuvil_pack.targets.toolchain import compile_program
@@ -25,7 +25,7 @@ def private_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
-def test_every_target_compiles_and_stands_alone(target: object) -> None:
+def test_every_target_compiles_and_stands_alone(target: Target) -> None:
     assert check_object(compile_program(ADD, target), target.arch) == {"add"}
 
 
