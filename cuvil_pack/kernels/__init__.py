@@ -1,0 +1,1 @@
+"""Kernel bodies to source code: templates, each found by being defined."""

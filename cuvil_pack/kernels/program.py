@@ -1,0 +1,1 @@
+"""Put kernels and the steps that call them into one C program."""

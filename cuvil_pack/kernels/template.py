@@ -1,0 +1,77 @@
+"""What turns a kernel body into C: a template says which bodies it accepts, which schedules it has, and writes the source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from ..ir.graph import Graph
+from ..ir.size import Dim, symbols
+from ..targets import Target
+
+Schedule = Mapping[str, int | str]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A kernel in C, and what a step that calls it must know.
+
+    The function is `static void name(inputs..., output, const int64_t *sizes, int64_t begin, int64_t end, uint8_t *scratch,
+    int32_t *fault)`: it computes units `begin` to `end` of `units`; `scratch` holds `scratch` bytes for each thread.
+    """
+
+    text: str
+    units: Dim
+    scratch: Dim = 0
+    includes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Template:
+    """A way to write kernels.
+
+    accepts    why a body is not for this template, or None where it is
+    schedules  the schedules worth considering, and for each the time in seconds that the cost model expects on one core
+    write      the C of a body under a schedule; the function gets the given name
+    """
+
+    name: str
+    priority: int
+    accepts: Callable[[Graph], str | None]
+    schedules: Callable[[Graph, Target], Iterable[tuple[Schedule, float]]]
+    write: Callable[[Graph, Schedule, Target, str], Source]
+
+
+TEMPLATES: dict[str, Template] = {}
+
+
+def template(t: Template) -> Template:
+    TEMPLATES[t.name] = t
+    return t
+
+
+def choose(body: Graph) -> Template:
+    """The template for a body: the first by priority that accepts it. Raises TypeError with every reason where none does."""
+    reasons = []
+    for t in sorted(TEMPLATES.values(), key=lambda t: (-t.priority, t.name)):
+        reason = t.accepts(body)
+        if reason is None:
+            return t
+        reasons.append(f"{t.name}: {reason}")
+    raise TypeError("no kernel for this body\n    " + "\n    ".join(reasons))
+
+
+def size_names(body: Graph) -> list[str]:
+    """The named sizes a body speaks of, sorted."""
+    types = (*(i.type for i in body.inputs), *(t for n in body.nodes() for t in n.types))
+    attrs = (a for n in body.nodes() for v in n.attrs.values() for a in _dims(v))
+    found = {s.name for d in (*(d for t in types for d in t.shape), *attrs) for s in symbols(d)}
+    return sorted(found)
+
+
+def _dims(value: object) -> Iterable[Dim]:
+    if isinstance(value, tuple):
+        for v in value:
+            yield from _dims(v)
+    elif isinstance(value, Dim) and not isinstance(value, bool):
+        yield value
