@@ -105,6 +105,8 @@ class Bundle:
 
     def section(self, name: str, threads: int = 1) -> memoryview:
         """The bytes of a section where they are mapped; Damaged unless they have its digest, KeyError without one."""
+        if not self.view:
+            raise self.blame(Unreadable("is closed"))
         section = self.sections[name]
         view = self.view[section.offset : section.offset + section.size]
         if name not in self._checked and digest_view(view, threads) != section.sha256:

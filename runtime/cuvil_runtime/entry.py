@@ -1,0 +1,132 @@
+"""One entry of a loaded bundle: arrays are checked, sizes solved, the compiled function called."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from cuvil_schema import manifest
+from cuvil_schema.plan import EntryPlan
+from numpy import empty, ndarray
+
+from cuvil_runtime.arrays import ArraySpec, accepted, address, described, writable
+from cuvil_runtime.code import Call
+from cuvil_runtime.errors import InputError, SessionError
+from cuvil_runtime.shapes import MAX_BYTES, Shape, output_shapes, solve
+
+if TYPE_CHECKING:
+    from cuvil_runtime.arrays import Array, DType
+    from cuvil_runtime.session import Session
+
+REMEMBERED = 256
+
+
+class Solved(NamedTuple):
+    """What one combination of input shapes means. `sizes` is the address of `held`, one i64 per named size."""
+
+    sizes: int
+    outputs: tuple[tuple[Shape, DType], ...]
+    arena: int
+    held: ctypes.Array[ctypes.c_int64]
+
+
+class Entry:
+    """A function of the bundle, run under the lock of its session; `inputs` and `outputs` describe its arrays."""
+
+    def __init__(self, entry: manifest.Entry, plan: EntryPlan, session: Session) -> None:
+        ranges = session.manifest.ranges()
+        self.name = entry.name
+        self.inputs = tuple(described(spec, ranges) for spec in entry.inputs)
+        self.outputs = tuple(described(spec, ranges) for spec in entry.outputs)
+        self.plan = plan
+        self._entry, self._ranges, self._session = entry, ranges, session
+        self._dtypes = tuple(spec.dtype for spec in self.inputs)
+        self._solved: dict[tuple[Shape, ...], Solved] = {}
+        self._run, self._arena = session.program.run(entry.name), session.program.arena(entry.name)
+        self._input_pointers = (ctypes.c_void_p * max(1, len(self.inputs)))()
+        self._output_pointers = (ctypes.c_void_p * max(1, len(self.outputs)))()
+        self._call = Call(
+            inputs=ctypes.addressof(self._input_pointers),
+            outputs=ctypes.addressof(self._output_pointers),
+            weights=session.weights,
+        )
+        self._call_address = ctypes.addressof(self._call)
+
+    def __repr__(self) -> str:
+        return f"{self.name}({_listed(self.inputs)}) -> {_listed(self.outputs)}"
+
+    def run(self, arrays: Sequence[object], out: Sequence[object] = (), times: int = 0) -> list[Array]:
+        """Outputs for inputs, both in the entry's order; what `out` has that is not None is written and returned.
+
+        `times` is the address of one u64 a step, or 0.
+        """
+        if len(arrays) != len(self._dtypes):
+            raise InputError(f"{self.name} takes {len(self._dtypes)} inputs, not {len(arrays)}: {_listed(self.inputs)}")
+        session = self._session
+        with session.lock:
+            pool = session.pool or session.open_pool()
+            held = self._accept(arrays)
+            shapes = tuple([array.shape for array in held])
+            sizes, made, arena, _ = self._solved.get(shapes) or self._solve(shapes)
+            outputs = self._outputs(made, out, held) if out else [empty(shape, dtype) for shape, dtype in made]
+            for position, output in enumerate(outputs):
+                self._output_pointers[position] = address(output)
+            call = self._call
+            call.sizes, call.arena, call.times = sizes, session.arena(arena), times
+            refused = self._run(pool, self._call_address)
+        if refused:
+            raise self._refusal(refused)
+        return outputs
+
+    def ordered(self, arrays: Mapping[str, object], specs: tuple[ArraySpec, ...], side: str) -> list[object]:
+        """The values of `arrays` in the order of `specs`, None where there is none; InputError for an unknown name."""
+        if unknown := arrays.keys() - {spec.name for spec in specs}:
+            raise InputError(f"{self.name} has no {side} {min(map(repr, unknown))}; it has {_listed(specs)}")
+        return [arrays.get(spec.name) for spec in specs]
+
+    def _accept(self, arrays: Sequence[object]) -> list[Array]:
+        held = []
+        for position, array in enumerate(arrays):
+            if type(array) is not ndarray or array.dtype is not self._dtypes[position] or not array.flags.carray:
+                array = accepted(array, self.inputs[position])
+            held.append(array)
+            self._input_pointers[position] = address(array)
+        return held
+
+    def _solve(self, shapes: tuple[Shape, ...]) -> Solved:
+        sizes = solve(self._entry, self._ranges, shapes)
+        made = zip(output_shapes(self._entry, sizes), (spec.dtype for spec in self.outputs), strict=True)
+        given = [sizes.get(name, low) for name, (low, _) in self._ranges.items()]
+        array = (ctypes.c_int64 * max(1, len(given)))(*given)
+        arena = int(self._arena(ctypes.addressof(array), self._session.threads))
+        if not 0 <= arena <= MAX_BYTES:
+            raise SessionError(f"{self.name} asks for an arena of {arena} bytes with {sizes}")
+        if len(self._solved) == REMEMBERED:
+            self._solved.clear()
+        found = self._solved[shapes] = Solved(ctypes.addressof(array), tuple(made), arena, array)
+        return found
+
+    def _outputs(
+        self, made: Sequence[tuple[Shape, DType]], out: Sequence[object], inputs: Sequence[Array]
+    ) -> list[Array]:
+        outputs: list[Array] = []
+        for given, (shape, dtype), spec in zip(out, made, self.outputs, strict=True):
+            if given is None:
+                outputs.append(empty(shape, dtype))
+                continue
+            taken = [(f"input {spec.name}", array) for spec, array in zip(self.inputs, inputs, strict=True)]
+            taken += [(f"output {spec.name}", array) for spec, array in zip(self.outputs, outputs, strict=False)]
+            outputs.append(writable(given, shape, spec, taken))
+        return outputs
+
+    def _refusal(self, refused: int) -> InputError | SessionError:
+        if not 0 < refused <= len(self.plan.steps):
+            return SessionError(f"{self.name} returned {refused}, which is no step of its plan")
+        step = self.plan.steps[refused - 1]
+        done = ", ".join(step.ops) or step.kernel
+        return InputError(f"{done}: a value is out of its range, such as an index past the end\n    at {step.where}")
+
+
+def _listed(specs: tuple[ArraySpec, ...]) -> str:
+    return ", ".join(f"{spec.name}: {spec.type}" for spec in specs) or "none"

@@ -1,0 +1,209 @@
+"""A loaded bundle that runs: the chosen program, its threads, its arena and the mapped weights."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+from collections.abc import Iterator, Mapping
+from threading import Lock
+from typing import TYPE_CHECKING
+from weakref import WeakSet
+
+import numpy as np
+from cuvil_schema.bundle import Bundle
+from cuvil_schema.errors import BundleError
+from cuvil_schema.plan import decode_plan
+from cuvil_schema.tensors import data_start
+
+from cuvil_runtime.arrays import ArraySpec, address
+from cuvil_runtime.code import Program
+from cuvil_runtime.cpu import choose, read_cpu
+from cuvil_runtime.entry import Entry
+from cuvil_runtime.errors import InputError, SessionError
+from cuvil_runtime.threads import allowed, resolve
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from cuvil_schema.manifest import Manifest, Variant
+
+    from cuvil_runtime.arrays import Array
+
+_sessions: WeakSet[Session] = WeakSet()
+
+
+def load(path: str | PathLike[str], threads: int | None = None, variant: str | None = None) -> Session:
+    """Open a bundle for running.
+
+    `threads` includes the caller's; None takes CUVIL_THREADS, else what affinity and cgroups allow. `variant` None
+    takes the best that this CPU has. Raises a BundleError for the file, a SessionError for the machine.
+    """
+    count = resolve(threads)
+    bundle = Bundle(path)
+    bundle.check(min(count, allowed()))
+    try:
+        return Session(bundle, choose(bundle.manifest, read_cpu(), variant), count)
+    except BundleError as error:
+        raise bundle.blame(error) from None
+
+
+class Assets(Mapping[str, bytes]):
+    """Files that travel with the model, such as a tokenizer; each is read when it is asked for."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+        self._names = [name.removeprefix("assets/") for name in bundle.sections if name.startswith("assets/")]
+
+    def __getitem__(self, name: str) -> bytes:
+        return bytes(self._bundle.section(f"assets/{name}"))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+class Session:
+    """A model that runs. Calls from several threads wait for each other; after a fork the child has its own threads.
+
+    `inputs` and `outputs` describe the entry `main`, or the first one; `entries` has all by name.
+    """
+
+    def __init__(self, bundle: Bundle, variant: Variant, threads: int) -> None:
+        weights = bundle.section("weights")
+        start = data_start(weights, "section weights")
+        packed = bytes(bundle.section(variant.plan))
+        self.plan = decode_plan(packed, bundle.manifest, len(weights) - start, f"section {variant.plan}")
+        self.manifest: Manifest = bundle.manifest
+        self.variant, self.threads = variant.name, threads
+        self.weights = address(np.frombuffer(weights, np.uint8)) + start
+        self.lock, self.pool, self.closed = Lock(), 0, False
+        self._bundle = bundle
+        self._arena: mmap.mmap | None = None
+        self._arena_size, self._arena_address = 0, 0
+        self.program = Program(bundle.section(variant.code), bundle.sections[variant.code], variant.arch)
+        try:
+            self.entries = {entry.name: Entry(entry, self.plan[entry.name], self) for entry in bundle.manifest.entries}
+            self.open_pool()
+        except BaseException:
+            self.program.close()
+            raise
+        self._main = self.entries.get("main") or next(iter(self.entries.values()))
+        _sessions.add(self)
+
+    @property
+    def inputs(self) -> tuple[ArraySpec, ...]:
+        return self._main.inputs
+
+    @property
+    def outputs(self) -> tuple[ArraySpec, ...]:
+        return self._main.outputs
+
+    @property
+    def assets(self) -> Assets:
+        return Assets(self._bundle)
+
+    @property
+    def report(self) -> dict[str, object]:
+        """What the packer recorded about the build; empty when it recorded nothing."""
+        import json
+
+        if "report" not in self._bundle.sections:
+            return {}
+        return dict(json.loads(bytes(self._bundle.section("report"))))
+
+    def __call__(self, *arrays: object) -> Array | tuple[Array, ...]:
+        """Inputs in the model's order -> the output, or a tuple of them when the model has not exactly one."""
+        outputs = self._main.run(arrays)
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def run(
+        self, feeds: Mapping[str, object], out: Mapping[str, object] | None = None, entry: str | None = None
+    ) -> dict[str, Array]:
+        """Every output by name. Arrays in `out` are written in place and returned; nothing is allocated for them.
+
+        Raises InputError for arrays that are not what `inputs` and `outputs` say, SessionError once closed.
+        """
+        called = self._entry(entry)
+        arrays = called.ordered(feeds, called.inputs, "input")
+        buffers = called.ordered(out, called.outputs, "output") if out else ()
+        outputs = called.run(arrays, buffers)
+        return {spec.name: output for spec, output in zip(called.outputs, outputs, strict=True)}
+
+    def times(self, feeds: Mapping[str, object], entry: str | None = None) -> list[int]:
+        """Nanoseconds that each step of the plan takes in one call."""
+        called = self._entry(entry)
+        times = (ctypes.c_uint64 * max(1, len(called.plan.steps)))()
+        called.run(called.ordered(feeds, called.inputs, "input"), times=ctypes.addressof(times))
+        return list(times)[: len(called.plan.steps)]
+
+    def close(self) -> None:
+        """Stop the threads, free the arena, unmap code and weights; a call after this is a SessionError."""
+        with self.lock:
+            if self.closed:
+                return
+            self.closed = True
+            if self.pool:
+                self.program.close_pool(self.pool)
+            self.pool = 0
+            self._drop_arena()
+            self.program.close()
+            self._bundle.close()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if not getattr(self, "closed", True) and hasattr(self, "_main"):
+            self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self.closed else f"{self.variant}, {self.threads} threads"
+        return f"<cuvil session {self.manifest.model}: {self._main!r} ({state})>"
+
+    def open_pool(self) -> int:
+        """The threads of this session, made anew when this process has none; the lock is held."""
+        if self.closed:
+            raise SessionError("this session is closed: load the bundle again")
+        self.pool = self.program.open_pool(self.threads)
+        return self.pool
+
+    def arena(self, size: int) -> int:
+        """The address of at least `size` bytes that begin on a page; the lock is held."""
+        if size > self._arena_size:
+            self._drop_arena()
+            try:
+                arena = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+            except (OSError, OverflowError) as error:
+                raise SessionError(f"this machine gives no {size:,} bytes of memory for the arena: {error}") from None
+            self._arena, self._arena_size = arena, size
+            self._arena_address = ctypes.addressof(ctypes.c_char.from_buffer(arena))
+        return self._arena_address
+
+    def after_fork(self) -> None:
+        """In a child: the parent's threads are not here, and one of them may have held the lock."""
+        self.lock, self.pool = Lock(), 0
+        self._drop_arena()
+
+    def _drop_arena(self) -> None:
+        self._arena, self._arena_size, self._arena_address = None, 0, 0
+
+    def _entry(self, name: str | None) -> Entry:
+        if name is None:
+            return self._main
+        if name not in self.entries:
+            raise InputError(f"{self.manifest.model} has no entry {name!r}; it has {', '.join(self.entries)}")
+        return self.entries[name]
+
+
+def _after_fork() -> None:
+    for session in list(_sessions):
+        session.after_fork()
+
+
+os.register_at_fork(after_in_child=_after_fork)
