@@ -41,14 +41,13 @@ class Entry:
         self.outputs = tuple(described(spec, ranges) for spec in entry.outputs)
         self.plan = plan
         self._entry, self._ranges, self._session = entry, ranges, session
-        self._dtypes = tuple(spec.dtype for spec in self.inputs)
         self._solved: dict[tuple[Shape, ...], Solved] = {}
         self._run, self._arena = session.program.run(entry.name), session.program.arena(entry.name)
-        self._input_pointers = (ctypes.c_void_p * max(1, len(self.inputs)))()
-        self._output_pointers = (ctypes.c_void_p * max(1, len(self.outputs)))()
+        self._input_addresses = (ctypes.c_void_p * max(1, len(self.inputs)))()
+        self._output_addresses = (ctypes.c_void_p * max(1, len(self.outputs)))()
         self._call = Call(
-            inputs=ctypes.addressof(self._input_pointers),
-            outputs=ctypes.addressof(self._output_pointers),
+            inputs=ctypes.addressof(self._input_addresses),
+            outputs=ctypes.addressof(self._output_addresses),
             weights=session.weights,
         )
         self._call_address = ctypes.addressof(self._call)
@@ -61,19 +60,22 @@ class Entry:
 
         `times` is the address of one u64 a step, or 0.
         """
-        if len(arrays) != len(self._dtypes):
-            raise InputError(f"{self.name} takes {len(self._dtypes)} inputs, not {len(arrays)}: {_listed(self.inputs)}")
-        session = self._session
+        if len(arrays) != len(self.inputs):
+            raise InputError(f"{self.name} takes {len(self.inputs)} inputs, not {len(arrays)}: {_listed(self.inputs)}")
+        session, call = self._session, self._call
         with session.lock:
             pool = session.pool or session.open_pool()
-            held = self._accept(arrays)
-            shapes = tuple([array.shape for array in held])
-            sizes, made, arena, _ = self._solved.get(shapes) or self._solve(shapes)
-            outputs = self._outputs(made, out, held) if out else [empty(shape, dtype) for shape, dtype in made]
-            for position, output in enumerate(outputs):
-                self._output_pointers[position] = address(output)
-            call = self._call
-            call.sizes, call.arena, call.times = sizes, session.arena(arena), times
+            inputs, shapes = [], []
+            for place, array in enumerate(arrays):
+                spec = self.inputs[place]
+                if type(array) is not ndarray or array.dtype is not spec.dtype or not array.flags.carray:
+                    array = accepted(array, spec)
+                self._input_addresses[place] = address(array)
+                inputs.append(array)
+                shapes.append(array.shape)
+            solved = self._solved.get(tuple(shapes)) or self._solve(tuple(shapes))
+            outputs = self._outputs(solved, out, inputs)
+            call.sizes, call.arena, call.times = solved.sizes, session.arena(solved.arena), times
             refused = self._run(pool, self._call_address)
         if refused:
             raise self._refusal(refused)
@@ -84,15 +86,6 @@ class Entry:
         if unknown := arrays.keys() - {spec.name for spec in specs}:
             raise InputError(f"{self.name} has no {side} {min(map(repr, unknown))}; it has {_listed(specs)}")
         return [arrays.get(spec.name) for spec in specs]
-
-    def _accept(self, arrays: Sequence[object]) -> list[Array]:
-        held = []
-        for position, array in enumerate(arrays):
-            if type(array) is not ndarray or array.dtype is not self._dtypes[position] or not array.flags.carray:
-                array = accepted(array, self.inputs[position])
-            held.append(array)
-            self._input_pointers[position] = address(array)
-        return held
 
     def _solve(self, shapes: tuple[Shape, ...]) -> Solved:
         sizes = solve(self._entry, self._ranges, shapes)
@@ -107,18 +100,21 @@ class Entry:
         found = self._solved[shapes] = Solved(ctypes.addressof(array), tuple(made), arena, array)
         return found
 
-    def _outputs(
-        self, made: Sequence[tuple[Shape, DType]], out: Sequence[object], inputs: Sequence[Array]
-    ) -> list[Array]:
+    def _outputs(self, solved: Solved, out: Sequence[object], inputs: Sequence[Array]) -> list[Array]:
+        """New arrays, or those of `out`, with their addresses where the call finds them."""
         outputs: list[Array] = []
-        for given, (shape, dtype), spec in zip(out, made, self.outputs, strict=True):
-            if given is None:
-                outputs.append(empty(shape, dtype))
-                continue
-            taken = [(f"input {spec.name}", array) for spec, array in zip(self.inputs, inputs, strict=True)]
-            taken += [(f"output {spec.name}", array) for spec, array in zip(self.outputs, outputs, strict=False)]
-            outputs.append(writable(given, shape, spec, taken))
+        for place, (shape, dtype) in enumerate(solved.outputs):
+            if out and out[place] is not None:
+                output = writable(out[place], shape, self.outputs[place], self._taken(inputs, outputs))
+            else:
+                output = empty(shape, dtype)
+            self._output_addresses[place] = address(output)
+            outputs.append(output)
         return outputs
+
+    def _taken(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> list[tuple[str, Array]]:
+        named = [(f"input {spec.name}", array) for spec, array in zip(self.inputs, inputs, strict=True)]
+        return named + [(f"output {spec.name}", array) for spec, array in zip(self.outputs, outputs, strict=False)]
 
     def _refusal(self, refused: int) -> InputError | SessionError:
         if not 0 < refused <= len(self.plan.steps):
