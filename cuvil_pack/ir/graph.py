@@ -156,13 +156,23 @@ class Graph:
 
 
 @dataclass(frozen=True, slots=True)
+class Example:
+    """A call of an entry as the user's model answered it: arrays in the order of the entry's inputs and outputs."""
+
+    entry: str
+    inputs: tuple[Array, ...]
+    outputs: tuple[Array, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Model:
-    """What a frontend reads: named entries that share weights, and files that travel with them."""
+    """What a frontend reads: named entries that share weights, files that travel with them, calls to check against."""
 
     name: str
     entries: tuple[Graph, ...]
     assets: Mapping[str, bytes] = field(default_factory=dict)
     source: str = ""
+    examples: tuple[Example, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
