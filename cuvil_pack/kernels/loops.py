@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 from ..ir.graph import Graph, Input, Result, Value
 from ..ir.scalar import Loop, Scalar
-from ..ir.size import Call, Dim, Expr, Symbol, atom, ceildiv, evaluate, index, product, symbols, upper
+from ..ir.size import Dim, atom, ceildiv, evaluate, index, product, symbols, upper
 from ..ir.types import DType
 from ..ops.view import flatten_index, unflatten_index
 from ..targets import Target
 from .lower import LANES, Lowering, c_dim, element, expand, indented, lane_loop, sole_symbol, stored_type
+from .strides import coefficient, divides
 from .template import Schedule, Source, Template, size_names, template
 
 BLOCK = 4096
@@ -59,15 +60,20 @@ class Nest:
     at: tuple[Dim, ...]
 
 
-def reads(value: Value, at: tuple[Dim, ...], limit: int = 4000) -> list[tuple[Input, Dim]]:
-    """Where the element of `value` at an index is read from: inputs and positions (without data-dependent ones)."""
-    found: dict[tuple[Input, Dim], None] = {}
+def reads(value: Value, at: tuple[Dim, ...], limit: int = 4000) -> list[tuple[Input | None, Dim]]:
+    """Where the element of `value` at an index is read from: inputs and positions (without data-dependent ones).
+
+    Indices that decide what is read come without an input.
+    """
+    found: dict[tuple[Input | None, Dim], None] = {}
     done: set[object] = set()
     stack: list[object] = [Scalar("read", (value, at), value.type.dtype)]
     while stack and len(done) < limit:
         s = stack.pop()
         if not isinstance(s, Scalar):
             continue
+        if s.op in ("in_range", "size"):
+            found[None, s.args[0]] = None
         if s.op != "read":
             stack += s.args
             continue
@@ -83,23 +89,6 @@ def reads(value: Value, at: tuple[Dim, ...], limit: int = 4000) -> list[tuple[In
         elif isinstance(of, Input):
             found[of, flatten_index(place, of.type.shape)] = None
     return list(found)
-
-
-def _divides(d: Dim, symbol: Symbol) -> bool:
-    """Whether the index stands inside a division."""
-    if not isinstance(d, Expr):
-        return False
-    return any(isinstance(a, Call) and symbol in symbols(atom(a)) for m, _ in d.terms for a in m)
-
-
-def coefficient(d: Dim, symbol: Symbol) -> Dim | None:
-    """By how much `d` grows when the index grows by one; None where that is not the same everywhere."""
-    from ..ir.size import substitute
-
-    if symbol not in symbols(d):
-        return 0
-    step = substitute(d, {symbol: atom(symbol) + 1}) - d
-    return None if symbol in symbols(step) else step
 
 
 def nest(value: Value) -> Nest:
@@ -131,13 +120,13 @@ def _nest(shape: tuple[Dim, ...], groups: list[list[int]]) -> Nest:
 def _is_clean(value: Value, groups: list[list[int]], which: int) -> bool:
     tried = _nest(value.type.shape, groups)
     symbol = sole_symbol(tried.loops[which].index)
-    return not any(_divides(d, symbol) for _, d in reads(value, tried.at))
+    return not any(divides(d, symbol) for _, d in reads(value, tried.at))
 
 
 def _innermost_last(value: Value, made: Nest) -> Nest:
     if len(made.loops) < 2:
         return made
-    places = [(i.type.numel, d) for i, d in reads(value, made.at)]
+    places = [(i.type.numel, d) for i, d in reads(value, made.at) if i is not None]
     out = (value.type.numel, flatten_index(made.at, value.type.shape))
 
     def score(loop: Loop) -> float:

@@ -234,7 +234,7 @@ class Lowering:
             if ("index", raw, extent) in level.memo:
                 return atom(Symbol(level.memo["index", raw, extent], 0, extent - 1))
         level = self.levels[self.level_of(found)]
-        name = self.fresh("i")
+        name = self.fresh("at")
         level.lines.append(f"const int64_t {name} = cv_index({raw}, {c_dim(extent)}, fault);")
         level.memo["index", raw, extent] = name
         self._bound[name] = level
@@ -431,23 +431,5 @@ def strip_loop(loop: Loop, body: list[str]) -> list[str]:
     ]
 
 
-def address(value: Value, at: tuple[Dim, ...]) -> tuple[Input, Dim] | None:
-    """Where an element lies, when `value` is a view of one input: the input, and the position in it; else None."""
-    while isinstance(value, Result):
-        node = value.node
-        if len(node.inputs) != 1 or node.op.element is None or node.op.elementwise:
-            return None
-        tree = element(node, at)
-        if tree.op != "read" or any(isinstance(i, Scalar) for i in tree.args[1]):
-            return None
-        value, at = tree.args
-    if not isinstance(value, Input):
-        return None
-    return value, flatten_index(at, value.type.shape)
-
-
 def stored_type(t: TensorType) -> str:
     return STORED[t.dtype]
-
-
-__all__ = ["Level", "Lowering", "Reader", "address", "c_dim", "constant", "element", "expand", "for_loop", "indented", "lane_loop", "sole_symbol", "stored_type", "strip_loop"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from ..ir.graph import Graph
+from ..ir.graph import Graph, Node
 from ..ir.size import Dim, symbols
 from ..targets import Target
 
@@ -33,6 +33,7 @@ class Template:
     accepts    why a body is not for this template, or None where it is
     schedules  the schedules worth considering, and for each the time in seconds that the cost model expects on one core
     write      the C of a body under a schedule; the function gets the given name
+    reads      whether the kernel built around a node can read an operand as a view, where it lies; None: not its node
     """
 
     name: str
@@ -40,6 +41,7 @@ class Template:
     accepts: Callable[[Graph], str | None]
     schedules: Callable[[Graph, Target], Iterable[tuple[Schedule, float]]]
     write: Callable[[Graph, Schedule, Target, str], Source]
+    reads: Callable[[Node, int], bool | None] = lambda node, operand: None
 
 
 TEMPLATES: dict[str, Template] = {}
@@ -59,6 +61,12 @@ def choose(body: Graph) -> Template:
             return t
         reasons.append(f"{t.name}: {reason}")
     raise TypeError("no kernel for this body\n    " + "\n    ".join(reasons))
+
+
+def reads_through(node: Node, operand: int) -> bool:
+    """Whether the kernel built around `node` can read its operand as a view; bodies in index notation can read any."""
+    answers = (t.reads(node, operand) for t in TEMPLATES.values())
+    return next((a for a in answers if a is not None), True)
 
 
 def size_names(body: Graph) -> list[str]:

@@ -1,0 +1,86 @@
+"""Store the weights of matrix products and convolutions in the order in which kernels read them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..ir.graph import Graph, Input, Node, Result, Value, Weight
+from ..ir.rewrite import rebuild
+from ..ir.types import DType, TensorType
+from ..ops.kernel import kernel
+from ..ops.panel import panels, unpanel
+
+
+def pack_weights(graph: Graph) -> Graph:
+    """Replace each weight that a kernel multiplies by with its panels of 16 columns, unpacked in the body.
+
+    Given:
+        def f(x: f32[4, 8]):
+            def body(p0: f32[4, 8], p1: f32[8, 20]):
+                v0 = matmul(p0, p1)  # f32[4, 20]
+                return v0
+            v0 = kernel(x, weight("w", f32[8, 20]), body=body)  # f32[4, 20]
+            return v0
+    Result:
+        def f(x: f32[4, 8]):
+            def body_0(p0: f32[4, 8], p1: f32[2, 8, 16]):
+                v0 = unpanel(p1, columns=20)  # f32[8, 20]
+                v1 = matmul(p0, v0)  # f32[4, 20]
+                return v1
+            v0 = kernel(x, weight("w.panels", f32[2, 8, 16]), body=body_0)  # f32[4, 20]
+            return v0
+    """
+    made: dict[str, Weight] = {}
+
+    def pack(node: Node) -> Value | None:
+        if node.op is not kernel:
+            return None
+        body: Graph = node.attrs["body"]
+        for p, given in zip(body.inputs, node.inputs, strict=True):
+            if isinstance(given, Weight) and _is_factor(body, p):
+                name = f"{given.name}.panels"
+                if name not in made:
+                    made[name] = _packed(name, given)
+                return _replaced(node, p, made[name])
+        return None
+
+    return rebuild(graph, lambda node: _until_done(pack, node))
+
+
+def _until_done(pack, node: Node):  # type: ignore[no-untyped-def]
+    done: Value | None = None
+    while (better := pack(node)) is not None:
+        done, node = better, better.node
+    return done
+
+
+def _is_factor(body: Graph, p: Input) -> bool:
+    """Whether a parameter is the right operand of a product, and nothing else."""
+    readers = [(n, k) for n in body.nodes() for k, v in enumerate(n.inputs) if v == p]
+    if len(readers) != 1 or p.type.dtype is not DType.F32:
+        return False
+    (node, operand), = readers
+    return node.op.name == "matmul" and operand == 1 and p.type.rank == 2
+
+
+def _packed(name: str, w: Weight) -> Weight:
+    data = np.ascontiguousarray(panels(np.asarray(w.data)))
+    return Weight(name, TensorType.of(data), data)
+
+
+def _replaced(node: Node, p: Input, weight: Weight) -> Value:
+    body: Graph = node.attrs["body"]
+    columns = p.type.shape[-1]
+    q = replace(p, type=weight.type)
+    new: dict[Value, Value] = {p: unpanel(q, columns=columns)}
+    for n in body.nodes():
+        made = n.op.node(*(new.get(v, v) for v in n.inputs), **n.attrs)
+        results = made if isinstance(made, tuple) else (made,)
+        new |= {Result(n, i): r for i, r in enumerate(results)}
+    inputs = tuple(q if i == p else i for i in body.inputs)
+    changed = Graph(body.name, inputs, tuple(new.get(o, o) for o in body.outputs))
+    arguments = [weight if i == p else given for i, given in zip(body.inputs, node.inputs, strict=True)]
+    result: Value = kernel(*arguments, body=changed)
+    return result
