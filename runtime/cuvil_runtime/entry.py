@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cuvil_schema import manifest
 from cuvil_schema.plan import EntryPlan
+from cuvil_schema.sizes import Range
 from numpy import empty, ndarray
 
 from cuvil_runtime.arrays import ArraySpec, accepted, address, described, writable
@@ -17,7 +18,7 @@ from cuvil_runtime.shapes import MAX_BYTES, Shape, output_shapes, solve
 
 if TYPE_CHECKING:
     from cuvil_runtime.arrays import Array, DType
-    from cuvil_runtime.session import Session
+    from cuvil_runtime.workspace import Workspace
 
 REMEMBERED = 256
 
@@ -32,23 +33,24 @@ class Solved(NamedTuple):
 
 
 class Entry:
-    """A function of the bundle, run under the lock of its session; `inputs` and `outputs` describe its arrays."""
+    """A function of the bundle, run under the lock of its workspace; `inputs` and `outputs` describe its arrays."""
 
-    def __init__(self, entry: manifest.Entry, plan: EntryPlan, session: Session) -> None:
-        ranges = session.manifest.ranges()
+    def __init__(
+        self, entry: manifest.Entry, ranges: Mapping[str, Range], plan: EntryPlan, workspace: Workspace
+    ) -> None:
         self.name = entry.name
         self.inputs = tuple(described(spec, ranges) for spec in entry.inputs)
         self.outputs = tuple(described(spec, ranges) for spec in entry.outputs)
         self.plan = plan
-        self._entry, self._ranges, self._session = entry, ranges, session
+        self._entry, self._ranges, self._workspace = entry, ranges, workspace
         self._solved: dict[tuple[Shape, ...], Solved] = {}
-        self._run, self._arena = session.program.run(entry.name), session.program.arena(entry.name)
+        self._run, self._arena = workspace.program.run(entry.name), workspace.program.arena(entry.name)
         self._input_addresses = (ctypes.c_void_p * max(1, len(self.inputs)))()
         self._output_addresses = (ctypes.c_void_p * max(1, len(self.outputs)))()
         self._call = Call(
             inputs=ctypes.addressof(self._input_addresses),
             outputs=ctypes.addressof(self._output_addresses),
-            weights=session.weights,
+            weights=workspace.weights,
         )
         self._call_address = ctypes.addressof(self._call)
 
@@ -62,9 +64,9 @@ class Entry:
         """
         if len(arrays) != len(self.inputs):
             raise InputError(f"{self.name} takes {len(self.inputs)} inputs, not {len(arrays)}: {_listed(self.inputs)}")
-        session, call = self._session, self._call
-        with session.lock:
-            pool = session.pool or session.open_pool()
+        workspace, call = self._workspace, self._call
+        with workspace.lock:
+            pool = workspace.pool or workspace.open_pool()
             inputs, shapes = [], []
             for place, array in enumerate(arrays):
                 spec = self.inputs[place]
@@ -75,7 +77,7 @@ class Entry:
                 shapes.append(array.shape)
             solved = self._solved.get(tuple(shapes)) or self._solve(tuple(shapes))
             outputs = self._outputs(solved, out, inputs)
-            call.sizes, call.arena, call.times = solved.sizes, session.arena(solved.arena), times
+            call.sizes, call.arena, call.times = solved.sizes, workspace.arena(solved.arena), times
             refused = self._run(pool, self._call_address)
         if refused:
             raise self._refusal(refused)
@@ -92,7 +94,7 @@ class Entry:
         made = zip(output_shapes(self._entry, sizes), (spec.dtype for spec in self.outputs), strict=True)
         given = [sizes.get(name, low) for name, (low, _) in self._ranges.items()]
         array = (ctypes.c_int64 * max(1, len(given)))(*given)
-        arena = int(self._arena(ctypes.addressof(array), self._session.threads))
+        arena = int(self._arena(ctypes.addressof(array), self._workspace.threads))
         if not 0 <= arena <= MAX_BYTES:
             raise SessionError(f"{self.name} asks for an arena of {arena} bytes with {sizes}")
         if len(self._solved) == REMEMBERED:

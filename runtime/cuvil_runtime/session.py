@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import ctypes
-import mmap
-import os
 from collections.abc import Iterator, Mapping
-from threading import Lock
 from typing import TYPE_CHECKING
-from weakref import WeakSet
 
-import numpy as np
 from cuvil_schema.bundle import Bundle
 from cuvil_schema.errors import BundleError
 from cuvil_schema.plan import decode_plan
 from cuvil_schema.tensors import data_start
 
-from cuvil_runtime.arrays import ArraySpec, address
+from cuvil_runtime.arrays import ArraySpec
 from cuvil_runtime.code import Program
 from cuvil_runtime.cpu import choose, read_cpu
 from cuvil_runtime.entry import Entry
-from cuvil_runtime.errors import InputError, SessionError
+from cuvil_runtime.errors import InputError
 from cuvil_runtime.threads import allowed, resolve
+from cuvil_runtime.workspace import Workspace
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -29,8 +25,6 @@ if TYPE_CHECKING:
     from cuvil_schema.manifest import Manifest, Variant
 
     from cuvil_runtime.arrays import Array
-
-_sessions: WeakSet[Session] = WeakSet()
 
 
 def load(path: str | PathLike[str], threads: int | None = None, variant: str | None = None) -> Session:
@@ -73,25 +67,21 @@ class Session:
 
     def __init__(self, bundle: Bundle, variant: Variant, threads: int) -> None:
         weights = bundle.section("weights")
-        start = data_start(weights, "section weights")
+        size = len(weights) - data_start(weights, "section weights")
         packed = bytes(bundle.section(variant.plan))
-        self.plan = decode_plan(packed, bundle.manifest, len(weights) - start, f"section {variant.plan}")
+        self.plan = decode_plan(packed, bundle.manifest, size, f"section {variant.plan}")
         self.manifest: Manifest = bundle.manifest
         self.variant, self.threads = variant.name, threads
-        self.weights = address(np.frombuffer(weights, np.uint8)) + start
-        self.lock, self.pool, self.closed = Lock(), 0, False
         self._bundle = bundle
-        self._arena: mmap.mmap | None = None
-        self._arena_size, self._arena_address = 0, 0
-        self.program = Program(bundle.section(variant.code), bundle.sections[variant.code], variant.arch)
-        try:
-            self.entries = {entry.name: Entry(entry, self.plan[entry.name], self) for entry in bundle.manifest.entries}
-            self.open_pool()
-        except BaseException:
-            self.program.close()
-            raise
+        program = Program(bundle.section(variant.code), bundle.sections[variant.code], variant.arch)
+        self._workspace = Workspace(program, weights, threads)
+        self.entries = {
+            entry.name: Entry(entry, bundle.manifest.ranges(), self.plan[entry.name], self._workspace)
+            for entry in bundle.manifest.entries
+        }
         self._main = self.entries.get("main") or next(iter(self.entries.values()))
-        _sessions.add(self)
+        with self._workspace.lock:
+            self._workspace.open_pool()
 
     @property
     def inputs(self) -> tuple[ArraySpec, ...]:
@@ -141,16 +131,8 @@ class Session:
 
     def close(self) -> None:
         """Stop the threads, free the arena, unmap code and weights; a call after this is a SessionError."""
-        with self.lock:
-            if self.closed:
-                return
-            self.closed = True
-            if self.pool:
-                self.program.close_pool(self.pool)
-            self.pool = 0
-            self._drop_arena()
-            self.program.close()
-            self._bundle.close()
+        self._workspace.close()
+        self._bundle.close()
 
     def __enter__(self) -> Session:
         return self
@@ -158,40 +140,9 @@ class Session:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def __del__(self) -> None:
-        if not getattr(self, "closed", True) and hasattr(self, "_main"):
-            self.close()
-
     def __repr__(self) -> str:
-        state = "closed" if self.closed else f"{self.variant}, {self.threads} threads"
+        state = "closed" if self._workspace.closed else f"{self.variant}, {self.threads} threads"
         return f"<cuvil session {self.manifest.model}: {self._main!r} ({state})>"
-
-    def open_pool(self) -> int:
-        """The threads of this session, made anew when this process has none; the lock is held."""
-        if self.closed:
-            raise SessionError("this session is closed: load the bundle again")
-        self.pool = self.program.open_pool(self.threads)
-        return self.pool
-
-    def arena(self, size: int) -> int:
-        """The address of at least `size` bytes that begin on a page; the lock is held."""
-        if size > self._arena_size:
-            self._drop_arena()
-            try:
-                arena = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-            except (OSError, OverflowError) as error:
-                raise SessionError(f"this machine gives no {size:,} bytes of memory for the arena: {error}") from None
-            self._arena, self._arena_size = arena, size
-            self._arena_address = ctypes.addressof(ctypes.c_char.from_buffer(arena))
-        return self._arena_address
-
-    def after_fork(self) -> None:
-        """In a child: the parent's threads are not here, and one of them may have held the lock."""
-        self.lock, self.pool = Lock(), 0
-        self._drop_arena()
-
-    def _drop_arena(self) -> None:
-        self._arena, self._arena_size, self._arena_address = None, 0, 0
 
     def _entry(self, name: str | None) -> Entry:
         if name is None:
@@ -199,11 +150,3 @@ class Session:
         if name not in self.entries:
             raise InputError(f"{self.manifest.model} has no entry {name!r}; it has {', '.join(self.entries)}")
         return self.entries[name]
-
-
-def _after_fork() -> None:
-    for session in list(_sessions):
-        session.after_fork()
-
-
-os.register_at_fork(after_in_child=_after_fork)
