@@ -8,7 +8,7 @@ from ..kernels.lower import c_dim
 from .plan import Place, Plan, Step, flops, traffic
 
 SERIAL_CYCLES = 25_000
-HEADERS = ("program.h", "mathf.h")
+HEADERS = ("program.h", "mathf.h", "index.h")
 
 
 def program(plans: dict[str, Plan]) -> str:

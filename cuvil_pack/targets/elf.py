@@ -25,7 +25,7 @@ PROCESS_SYMBOLS = frozenset(
 )
 """What generated programs may take from the process that loads them: present in glibc and musl alike."""
 
-_MACHINES = {"x86_64": 62, "aarch64": 183}
+_MACHINES = {"x86-64": 62, "aarch64": 183}
 _SHARED_OBJECT = 3
 _LOAD, _DYNAMIC, _INTERPRETER, _TLS, _STACK = 1, 2, 3, 7, 0x6474E551
 _EXECUTE, _WRITE = 1, 2
@@ -129,7 +129,7 @@ def _check_dynamic(dynamic: list[tuple[int, int]], data: bytes, segments: tuple[
             raise ToolchainError(f"the object has {_FORBIDDEN_TAGS[tag]}")
 
 
-def check_object(data: bytes, arch: str = "x86_64") -> frozenset[str]:
+def check_object(data: bytes, arch: str = "x86-64") -> frozenset[str]:
     """The names that a shared object exports, after making sure that it stands alone.
 
     Raises ToolchainError when it is no shared object for `arch`, needs a library, runs code when it is loaded, has

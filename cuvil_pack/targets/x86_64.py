@@ -10,7 +10,7 @@ _V4 = (*_V3, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
 TARGETS = (
     Target(
         name="x86-64-v2",
-        arch="x86_64",
+        arch="x86-64",
         features=_V2,
         triple=_TRIPLE,
         cpu="x86_64_v2",
@@ -28,7 +28,7 @@ TARGETS = (
     ),
     Target(
         name="x86-64-v3",
-        arch="x86_64",
+        arch="x86-64",
         features=_V3,
         triple=_TRIPLE,
         cpu="x86_64_v3",
@@ -46,7 +46,7 @@ TARGETS = (
     ),
     Target(
         name="x86-64-v4",
-        arch="x86_64",
+        arch="x86-64",
         features=_V4,
         triple=_TRIPLE,
         cpu="x86_64_v4-prefer_256_bit",
