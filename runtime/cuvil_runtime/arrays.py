@@ -61,6 +61,8 @@ def address(array: Array) -> int:
 
 def accepted(value: object, spec: ArraySpec) -> Array:
     """`value` as a native, contiguous, aligned array of the spec's dtype: itself or a copy, never a cast."""
+    if value is None:
+        raise InputError(f"input {spec.name} is missing: the model takes {spec.name}: {spec.type}")
     masked = sys.modules.get("numpy.ma")
     if masked is not None and isinstance(value, masked.MaskedArray):
         raise InputError(f"input {spec.name} is a masked array: fill it with x.filled(value) first")
