@@ -184,7 +184,7 @@ class _Grouping:
     def _in_memory(self, value: Value) -> bool:
         """Whether the elements of a value lie in order somewhere: it is computed by a kernel, or a reshape of such a value."""
         root = _memory(value)
-        return not isinstance(root, Result) or root.node in self.of or not is_view(root.node)
+        return not isinstance(root, Result) or root.node in self.of
 
     def _body(self, group: Group) -> tuple[Graph, list[Value]]:
         """The graph of a group, and the outer values that are its inputs."""
