@@ -1,0 +1,223 @@
+// C[batch, M, N] = A[batch, M, K] * B[(batch,) K, N] in f32.
+//
+// A is read in place. B is packed in panels [ceil(N / 16)][K][16], 64-byte aligned, zeros behind column N: weights by
+// the packer (cv_gemm), activations block by block in here (cv_gemm_activations). Every element of C is one chain of
+// multiply-adds over ascending k, so no schedule and no division of the units among threads changes a bit of it.
+//
+// The units of a product are blocks of about mb x nb, dealt evenly: cv_gemm_units counts them, a call does [begin, end).
+// The epilogue sees rows counted through the batch: row r of matrix i is i * M + r.
+#pragma once
+
+#include "pack.h"
+#include "tile.h"
+
+typedef struct {
+    int mr, nr;        // rows and columns of a register tile, at most 16 x 64, nr a multiple of 16
+    int64_t mb, nb;    // rows and columns of a unit, at most
+    int64_t kc;        // depth of one pass over a unit, its partial sums in scratch; 0: all of K in one pass
+    int columns_outer; // consecutive units go down a column of blocks; 0: along a row of blocks
+} cv_gemm_schedule;
+
+typedef struct {
+    int64_t batch, m, n, k;
+} cv_gemm_size;
+
+// Matrix i of a batch starts at data + i * batch_stride, its row r lies r * row_stride floats further.
+typedef struct {
+    const float *data;
+    int64_t row_stride, batch_stride;
+} cv_matrix;
+
+typedef struct {
+    int64_t batch, m0, m1, n0, n1;
+} cv_gemm_block;
+
+// A tile's place: its rows of A, its panels of B, the part of K, where its sums rest between passes, its part of C.
+typedef struct {
+    cv_gemm_size size;
+    const float *a, *b;
+    int64_t row_stride, k0, k1;
+    float *partial;
+    int64_t m0, mb, n0, nb;
+} cv_gemm_tile;
+
+CV_INLINE int64_t cv_gemm_row_blocks(cv_gemm_schedule s, int64_t m)
+{
+    return cv_ceil_div(cv_ceil_div(m, s.mr), cv_most(s.mb / s.mr, 1));
+}
+
+CV_INLINE int64_t cv_gemm_column_blocks(cv_gemm_schedule s, int64_t n)
+{
+    return cv_ceil_div(cv_ceil_div(n, s.nr), cv_most(s.nb / s.nr, 1));
+}
+
+CV_INLINE int64_t cv_gemm_units(cv_gemm_schedule s, cv_gemm_size size)
+{
+    return size.batch * cv_gemm_row_blocks(s, size.m) * cv_gemm_column_blocks(s, size.n);
+}
+
+// First row or column of part `index` when the tiles of `total` are dealt evenly to `parts`.
+CV_INLINE int64_t cv_gemm_edge(int64_t total, int64_t tile, int64_t parts, int64_t index)
+{
+    return cv_least(cv_ceil_div(total, tile) * index / parts * tile, total);
+}
+
+CV_INLINE cv_gemm_block cv_gemm_unit(cv_gemm_schedule s, cv_gemm_size size, int64_t unit)
+{
+    const int64_t rows = cv_gemm_row_blocks(s, size.m), columns = cv_gemm_column_blocks(s, size.n);
+    const int64_t block = unit % (rows * columns);
+    const int64_t row = s.columns_outer ? block % rows : block / columns;
+    const int64_t column = s.columns_outer ? block / rows : block % columns;
+    return (cv_gemm_block){
+        unit / (rows * columns),
+        cv_gemm_edge(size.m, s.mr, rows, row),
+        cv_gemm_edge(size.m, s.mr, rows, row + 1),
+        cv_gemm_edge(size.n, s.nr, columns, column),
+        cv_gemm_edge(size.n, s.nr, columns, column + 1),
+    };
+}
+
+// Floats of one unit's partial sums.
+CV_INLINE int64_t cv_gemm_partial_floats(cv_gemm_schedule s)
+{
+    return s.kc == 0 ? 0 : cv_most(s.mb / s.mr, 1) * s.mr * cv_most(s.nb / s.nr, 1) * s.nr;
+}
+
+// Sums a tile and hands it on. Rows behind the last valid one repeat it, and the epilogue does not get them.
+CV_INLINE void cv_gemm_do_tile(cv_gemm_tile t, int mr, int nr, cv_epilogue *epilogue, void *ctx)
+{
+    const float *rows[CV_TILE_ROWS];
+    CV_UNROLL
+    for (int i = 0; i < mr; i++)
+        rows[i] = t.a + (t.mb == mr ? i : cv_least(i, t.mb - 1)) * t.row_stride + t.k0;
+    cv_tile acc;
+    if (t.k0 == 0)
+        cv_tile_zero(&acc, mr, nr);
+    else
+        cv_tile_load(&acc, t.partial, mr, nr);
+    cv_tile_madd(&acc, rows, t.b + t.k0 * CV_PANEL, t.size.k * CV_PANEL, t.k1 - t.k0, mr, nr);
+    if (t.k1 < t.size.k) {
+        cv_tile_store(&acc, t.partial, mr, nr);
+        return;
+    }
+    _Alignas(64) float tile[CV_TILE_ROWS * CV_TILE_COLUMNS];
+    cv_tile_store(&acc, tile, mr, nr);
+    epilogue(ctx, tile, nr, t.m0, t.mb, t.n0, t.nb);
+}
+
+// A column of tiles: `t` is its first one, with mb all rows of the column. Returns where the next column's sums rest.
+CV_INLINE float *cv_gemm_do_column(cv_gemm_tile t, int mr, int nr, cv_epilogue *epilogue, void *ctx)
+{
+    int64_t left = t.mb;
+    t.mb = mr;
+    for (; left >= mr; left -= mr) {
+        cv_gemm_do_tile(t, mr, nr, epilogue, ctx);
+        t.a += mr * t.row_stride;
+        t.partial += mr * nr;
+        t.m0 += mr;
+    }
+    if (t.size.m % mr == 0 || left == 0)
+        return t.partial;
+    t.mb = left;
+    if (left <= mr / 2)
+        cv_gemm_do_tile(t, mr / 2, nr, epilogue, ctx);
+    else
+        cv_gemm_do_tile(t, mr, nr, epilogue, ctx);
+    return t.partial + mr * nr;
+}
+
+// A pass over K of a block. No tile reaches behind the block's last panel: the last columns take narrower ones, unless
+// the block is known to be made of whole tiles.
+CV_INLINE void cv_gemm_do_pass(cv_gemm_tile t, int64_t n1, int whole, int mr, int nr, cv_epilogue *epilogue, void *ctx)
+{
+    while (t.n0 < n1) {
+        const int64_t left = n1 - t.n0;
+        const int full = whole || left > nr - CV_PANEL;
+        const int width = full ? nr : nr > 32 && left > CV_PANEL ? 32 : CV_PANEL;
+        t.nb = cv_least(width, left);
+        if (full)
+            t.partial = cv_gemm_do_column(t, mr, nr, epilogue, ctx);
+        else if (width == 32)
+            t.partial = cv_gemm_do_column(t, mr, 32, epilogue, ctx);
+        else
+            t.partial = cv_gemm_do_column(t, mr, CV_PANEL, epilogue, ctx);
+        t.n0 += width;
+        t.b += width * t.size.k;
+    }
+}
+
+// A block: `b` are its own panels. Products of one to four rows are bound by the reading of B: they take tiles wide
+// enough to hide the latency of additions.
+CV_INLINE void cv_gemm_do_block(cv_gemm_schedule s, cv_gemm_size size, cv_matrix a, const float *b, cv_gemm_block block,
+                                float *partial, cv_epilogue *epilogue, void *ctx)
+{
+    const int64_t rows = block.m1 - block.m0;
+    cv_gemm_tile t = {
+        .a = a.data + block.batch * a.batch_stride + block.m0 * a.row_stride, .b = b,
+        .size = size, .row_stride = a.row_stride, .k1 = size.k, .partial = partial,
+        .m0 = block.batch * size.m + block.m0, .mb = rows, .n0 = block.n0,
+    };
+    if (size.m == 1) {
+        cv_gemm_do_pass(t, block.n1, 0, 1, 64, epilogue, ctx);
+        return;
+    }
+    if (size.m <= 4 && s.mr >= 4) {
+        cv_gemm_do_pass(t, block.n1, 0, 4, CV_LANES < 16 ? 16 : 64, epilogue, ctx);
+        return;
+    }
+    if (s.kc == 0 || size.k <= s.kc) {
+        cv_gemm_do_pass(t, block.n1, size.n % s.nr == 0, s.mr, s.nr, epilogue, ctx);
+        return;
+    }
+    for (t.k0 = 0; t.k0 < size.k; t.k0 = t.k1) {
+        t.k1 = cv_least(t.k0 + s.kc, size.k);
+        cv_gemm_do_pass(t, block.n1, size.n % s.nr == 0, s.mr, s.nr, epilogue, ctx);
+    }
+}
+
+// Units [begin, end) of a product with packed weights, one B for the whole batch.
+// partial: cv_gemm_partial_floats(s) floats of this thread, 64-byte aligned.
+CV_INLINE void cv_gemm(cv_gemm_schedule s, cv_gemm_size size, cv_matrix a, const float *b, float *partial,
+                       cv_epilogue *epilogue, void *ctx, int64_t begin, int64_t end)
+{
+    for (int64_t unit = begin; unit < end; unit++) {
+        const cv_gemm_block block = cv_gemm_unit(s, size, unit);
+        cv_gemm_do_block(s, size, a, b + block.n0 * size.k, block, partial, epilogue, ctx);
+    }
+}
+
+// B of batch i starts at data + i * batch_stride; `transposed`: it is stored as [N, K], rows row_stride apart.
+typedef struct {
+    cv_matrix matrix;
+    int transposed;
+} cv_gemm_operand;
+
+// Floats of scratch a thread needs for cv_gemm_activations: partial sums, then the panels of one block.
+CV_INLINE int64_t cv_gemm_activations_floats(cv_gemm_schedule s, cv_gemm_size size)
+{
+    const int64_t columns = cv_most(s.nb / s.nr, 1) * s.nr;
+    return cv_gemm_partial_floats(s) + cv_panel_floats(size.k, cv_least(columns, size.n));
+}
+
+// Units [begin, end) of a product of two activations. B is packed once for consecutive units of one column of blocks.
+// scratch: cv_gemm_activations_floats(s, size) floats of this thread, 64-byte aligned.
+CV_INLINE void cv_gemm_activations(cv_gemm_schedule s, cv_gemm_size size, cv_matrix a, cv_gemm_operand b, float *scratch,
+                                   cv_epilogue *epilogue, void *ctx, int64_t begin, int64_t end)
+{
+    float *const panels = scratch + cv_gemm_partial_floats(s);
+    int64_t batch = -1, column = -1;
+    for (int64_t unit = begin; unit < end; unit++) {
+        const cv_gemm_block block = cv_gemm_unit(s, size, unit);
+        if (block.batch != batch || block.n0 != column) {
+            const float *data = b.matrix.data + block.batch * b.matrix.batch_stride;
+            const int64_t stride = b.matrix.row_stride, width = block.n1 - block.n0;
+            if (b.transposed)
+                cv_pack_columns(panels, data + block.n0 * stride, stride, size.k, width);
+            else
+                cv_pack_rows(panels, data + block.n0, stride, size.k, width);
+            batch = block.batch;
+            column = block.n0;
+        }
+        cv_gemm_do_block(s, size, a, panels, block, scratch, epilogue, ctx);
+    }
+}
