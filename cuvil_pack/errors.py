@@ -2,7 +2,7 @@
 
 CuvilError
 └── PackError
-    ├── ModelError        the model cannot be had: its own code raises, a file of it is missing, or torch cannot trace it
+    ├── ModelError        the model cannot be had: its code raises, a file is missing, or torch cannot trace it
     ├── ExampleMismatch   the example inputs and the named sizes do not fit the model, or each other
     ├── UnsupportedOps    the model holds operators that cannot be said; all of them are listed
     ├── ToolchainError    the generated program does not compile, or is not what a bundle may carry
