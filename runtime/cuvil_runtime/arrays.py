@@ -5,8 +5,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from cuvil_schema.manifest import DTYPES, Spec
@@ -26,8 +25,7 @@ _byte_at: Any = ctypes.c_char.from_buffer
 _address = ctypes.addressof
 
 
-@dataclass(frozen=True, slots=True)
-class ArraySpec:
+class ArraySpec(NamedTuple):
     """One input or output: `shape` has ints, names and sums such as `2*seq + 1`, `sizes` the range of each name."""
 
     name: str
@@ -42,7 +40,8 @@ class ArraySpec:
         )
         return f"{self.name}: {self.type}" + (f" with {ranges}" if ranges else "")
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return str(self)
 
 
 def described(spec: Spec, ranges: Mapping[str, Range]) -> ArraySpec:

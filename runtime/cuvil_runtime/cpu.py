@@ -1,7 +1,7 @@
 """Which variants this machine has the instructions for. Features have the names of `/proc/cpuinfo`."""
 
 import os
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cuvil_schema.errors import Incompatible
 from cuvil_schema.manifest import Manifest, Variant
@@ -11,8 +11,7 @@ FEATURE_LINES = ("flags", "Features")
 MODEL_LINES = ("model name", "CPU implementer")
 
 
-@dataclass(frozen=True, slots=True)
-class Cpu:
+class Cpu(NamedTuple):
     """`hidden` are features that the machine has and CUVIL_CPU_DISABLE takes away; `features` is without them."""
 
     arch: str

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cuvil_schema.bundle import Bundle
 
@@ -14,8 +13,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
 
-@dataclass(frozen=True, slots=True)
-class Fit:
+class Fit(NamedTuple):
     """A variant beside this machine: `missing` is empty when it may run, `reason` then is too."""
 
     variant: str
@@ -25,8 +23,7 @@ class Fit:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(NamedTuple):
     """`fits` stand best first; `chosen` is the first that may run, None when none may."""
 
     bundle: str
@@ -39,23 +36,9 @@ class Explanation:
 
     def data(self) -> dict[str, object]:
         """The same for `--json`."""
-        return {
-            "bundle": self.bundle,
-            "machine": {
-                "arch": self.cpu.arch,
-                "cpu": self.cpu.model,
-                "features": sorted(self.cpu.features),
-                "hidden": sorted(self.cpu.hidden),
-                "processors": self.processors,
-                "cgroup_processors": self.paid,
-                "threads": self.threads,
-            },
-            "variants": [
-                {"name": fit.variant, "arch": fit.arch, "needs": list(fit.needs), "missing": list(fit.missing)}
-                for fit in self.fits
-            ],
-            "chosen": self.chosen,
-        }
+        features = {"features": sorted(self.cpu.features), "hidden": sorted(self.cpu.hidden)}
+        variants = [fit._asdict() for fit in self.fits]
+        return self._asdict() | {"cpu": self.cpu._asdict() | features, "fits": variants}
 
     def __str__(self) -> str:
         paid = "" if self.paid is None else f", cgroups pay for {self.paid:g}"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from cuvil_schema.bundle import Bundle
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
     from cuvil_runtime.arrays import Array
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(NamedTuple):
     """One output of one recorded call: relative error in Frobenius norm, exact equality for integers and bools."""
 
     variant: str
@@ -38,8 +36,7 @@ class Compared:
         return self.error <= self.tolerance
 
 
-@dataclass(frozen=True, slots=True)
-class Verification:
+class Verification(NamedTuple):
     """`skipped` says for each variant that did not run what is missing."""
 
     bundle: str
@@ -52,24 +49,8 @@ class Verification:
 
     def data(self) -> dict[str, object]:
         """The same for `--json`."""
-        return {
-            "bundle": self.bundle,
-            "agrees": self.agrees,
-            "skipped": self.skipped,
-            "compared": [
-                {
-                    "variant": one.variant,
-                    "entry": one.entry,
-                    "case": one.case,
-                    "sizes": one.sizes,
-                    "output": one.output,
-                    "error": one.error,
-                    "tolerance": one.tolerance,
-                    "agrees": one.agrees,
-                }
-                for one in self.compared
-            ],
-        }
+        compared = [one._asdict() | {"agrees": one.agrees} for one in self.compared]
+        return {"bundle": self.bundle, "agrees": self.agrees, "skipped": self.skipped, "compared": compared}
 
     def __str__(self) -> str:
         lines = [

@@ -9,7 +9,6 @@ from __future__ import annotations
 import mmap
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from hashlib import sha256
 from stat import S_ISREG
 from struct import Struct
@@ -51,7 +50,7 @@ def assemble(
     digests = {name: digest(pieces) for name, pieces in parts.items()}
     table, packed = _settled(manifest, lengths, digests)
     size = max((section.offset + section.size for section in table), default=HEADER.size + len(packed))
-    check_sections(replace(manifest, sections=table), HEADER.size + len(packed), size)
+    check_sections(manifest._replace(sections=table), HEADER.size + len(packed), size)
     return _written(packed, size, table, parts)
 
 
@@ -78,7 +77,7 @@ def _settled(
             begin = _aligned(end, _alignment(name))
             table.append(Section(section_name(name, "sections"), begin, length, digests[name]))
             end = begin + length
-        packed = encode_manifest(replace(manifest, sections=tuple(table)))
+        packed = encode_manifest(manifest._replace(sections=tuple(table)))
         if HEADER.size + len(packed) == start:
             return tuple(table), packed
         start = HEADER.size + len(packed)

@@ -1,16 +1,22 @@
 """Canonical MessagePack: one value has one encoding, so equal bundles have equal bytes."""
 
+from collections.abc import Mapping
+
 import msgpack
 
 from cuvil_schema.errors import Malformed
 
 Data = None | bool | int | float | str | bytes | list["Data"] | dict[str, "Data"]
+Record = Data | tuple["Record", ...] | Mapping[str, "Record"]
 
 MAX_DEPTH = 64
 
 
-def encode(data: Data) -> bytes:
-    """Map keys in the order of their UTF-8 bytes, integers as short as possible, floats as float64."""
+def encode(data: Record) -> bytes:
+    """Map keys in the order of their UTF-8 bytes, integers as short as possible, floats as float64.
+
+    A named tuple is the map of its fields, any other tuple a list.
+    """
     packed: bytes = msgpack.packb(_ordered(data, "data", MAX_DEPTH))
     return packed
 
@@ -26,9 +32,11 @@ def decode(packed: bytes, what: str) -> Data:
     return data
 
 
-def _ordered(data: Data, what: str, depth: int) -> Data:
+def _ordered(data: Record, what: str, depth: int) -> Data:
     if depth == 0:
         raise Malformed(f"{what} is nested more than {MAX_DEPTH} deep")
+    if isinstance(data, tuple) and hasattr(data, "_asdict"):
+        data = data._asdict()
     if isinstance(data, dict):
         if not all(type(key) is str for key in data):
             raise Malformed(f"{what} has a key that is not a string")

@@ -1,10 +1,10 @@
 """The manifest of a bundle as frozen data, strictly read: what goes in and out, what runs where, and where it lies."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cuvil_schema import fields
-from cuvil_schema.canonical import Data, decode, encode
+from cuvil_schema.canonical import decode, encode
 from cuvil_schema.errors import Malformed, NewerFormat
 from cuvil_schema.sizes import Expr, Range, bounds, expression, names, text
 
@@ -22,8 +22,7 @@ MAX_SECTIONS = 4096
 MAX_FILE = 2**48
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
+class Size(NamedTuple):
     """A named size and its range; `max` is None where the model has no maximum."""
 
     name: str
@@ -34,8 +33,7 @@ class Size:
         return f"{self.name} in {self.min}..{'' if self.max is None else self.max}"
 
 
-@dataclass(frozen=True, slots=True)
-class Spec:
+class Spec(NamedTuple):
     """The name, dtype and shape of one input or output; a dim is an int, a size's name or an expression of sizes."""
 
     name: str
@@ -46,8 +44,7 @@ class Spec:
         return f"{self.name}: {self.dtype}[{', '.join(map(text, self.shape))}]"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A function of the bundle; a plain model has one, `main`."""
 
     name: str
@@ -55,8 +52,7 @@ class Entry:
     outputs: tuple[Spec, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Variant:
+class Variant(NamedTuple):
     """One compiled program: the machine it needs and the sections that hold it."""
 
     name: str
@@ -66,8 +62,7 @@ class Variant:
     plan: str
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """A range of the file; `sha256` is the digest that `cuvil_schema.digest` computes."""
 
     name: str
@@ -76,8 +71,7 @@ class Section:
     sha256: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Golden:
+class Golden(NamedTuple):
     """One recorded call of an entry; its arrays are in the section `golden` under `golden_key`."""
 
     entry: str
@@ -85,8 +79,7 @@ class Golden:
     tolerance: float
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(NamedTuple):
     """Variants stand best first. `sections` is filled in by `assemble`."""
 
     producer: str
@@ -123,7 +116,10 @@ def golden_cases(manifest: Manifest) -> Iterator[tuple[Golden, int]]:
 
 def encode_manifest(manifest: Manifest) -> bytes:
     """Canonical bytes, checked by reading them back."""
-    packed = encode(_data(manifest))
+    model = {"name": manifest.model, "source": manifest.source}
+    data = manifest._asdict() | {"format": FORMAT, "model": model}
+    del data["source"]
+    packed = encode(data)
     decode_manifest(packed)
     return packed
 
@@ -265,44 +261,3 @@ def _check(manifest: Manifest) -> None:
             raise Malformed(f"golden: no entry is named {golden.entry!r}")
         if golden.sizes.keys() - manifest.ranges().keys():
             raise Malformed(f"golden: no size is named {min(golden.sizes.keys() - manifest.ranges().keys())!r}")
-
-
-def _data(manifest: Manifest) -> Data:
-    return {
-        "format": FORMAT,
-        "producer": manifest.producer,
-        "model": {"name": manifest.model, "source": manifest.source},
-        "accuracy": manifest.accuracy,
-        "sizes": [{"name": size.name, "min": size.min, "max": size.max} for size in manifest.sizes],
-        "entries": [
-            {"name": entry.name, "inputs": _specs(entry.inputs), "outputs": _specs(entry.outputs)}
-            for entry in manifest.entries
-        ],
-        "variants": [
-            {
-                "name": variant.name,
-                "arch": variant.arch,
-                "features": list(variant.features),
-                "code": variant.code,
-                "plan": variant.plan,
-            }
-            for variant in manifest.variants
-        ],
-        "golden": [
-            {"entry": golden.entry, "sizes": dict(golden.sizes), "tolerance": golden.tolerance}
-            for golden in manifest.golden
-        ],
-        "sections": [
-            {"name": section.name, "offset": section.offset, "size": section.size, "sha256": section.sha256}
-            for section in manifest.sections
-        ],
-    }
-
-
-def _specs(specs: tuple[Spec, ...]) -> Data:
-    return [{"name": spec.name, "dtype": spec.dtype, "shape": [expr_data(dim) for dim in spec.shape]} for spec in specs]
-
-
-def expr_data(expr: Expr) -> Data:
-    """An expression as the format holds it: tuples become lists."""
-    return [expr_data(term) for term in expr] if isinstance(expr, tuple) else expr

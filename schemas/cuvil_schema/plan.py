@@ -1,12 +1,12 @@
 """The plan of a variant as frozen data: which kernel runs each step, and where every buffer lies."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from cuvil_schema import fields
 from cuvil_schema.canonical import Data, decode, encode
 from cuvil_schema.errors import Malformed
-from cuvil_schema.manifest import Entry, Manifest, expr_data
+from cuvil_schema.manifest import Entry, Manifest
 from cuvil_schema.sizes import Expr, evaluate, expression
 
 MAX_STEPS = 100_000
@@ -15,8 +15,7 @@ TOTALS = ("weights", "activations", "scratch", "peak")
 UNBOUNDED = 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One kernel call. `where` is the user's file:line, `reads` and `writes` name buffers, it computes in `dtype`."""
 
     kernel: str
@@ -28,11 +27,10 @@ class Step:
     bytes: Expr
     reads: tuple[str, ...]
     writes: tuple[str, ...]
-    schedule: dict[str, Data] = field(default_factory=dict)
+    schedule: Mapping[str, Data] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Buffer:
+class Buffer(NamedTuple):
     """`offset` is bytes into the arena or the weights' tensor data, or the place of an input or output."""
 
     name: str
@@ -42,8 +40,7 @@ class Buffer:
     type: str
 
 
-@dataclass(frozen=True, slots=True)
-class EntryPlan:
+class EntryPlan(NamedTuple):
     """`arena` is the bytes a call needs; the four totals tell weights, activations, scratch and the peak apart."""
 
     arena: Expr
@@ -60,7 +57,7 @@ Plan = Mapping[str, EntryPlan]
 
 def encode_plan(plan: Plan, manifest: Manifest) -> bytes:
     """Canonical bytes, checked by reading them back; weight offsets are checked when a bundle is read."""
-    packed = encode({name: _entry_data(entry) for name, entry in plan.items()})
+    packed = encode(plan)
     decode_plan(packed, manifest, None, "the plan")
     return packed
 
@@ -164,39 +161,3 @@ def _corners(manifest: Manifest) -> list[dict[str, int]]:
     least = {size.name: size.min for size in manifest.sizes}
     most = {size.name: max(size.min, UNBOUNDED) if size.max is None else size.max for size in manifest.sizes}
     return [least, most] if most != least else [least]
-
-
-def _entry_data(plan: EntryPlan) -> Data:
-    return {
-        "arena": expr_data(plan.arena),
-        "steps": [_step_data(step) for step in plan.steps],
-        "buffers": [
-            {
-                "name": buffer.name,
-                "kind": buffer.kind,
-                "offset": expr_data(buffer.offset),
-                "bytes": expr_data(buffer.bytes),
-                "type": buffer.type,
-            }
-            for buffer in plan.buffers
-        ],
-        "weights": expr_data(plan.weights),
-        "activations": expr_data(plan.activations),
-        "scratch": expr_data(plan.scratch),
-        "peak": expr_data(plan.peak),
-    }
-
-
-def _step_data(step: Step) -> Data:
-    return {
-        "kernel": step.kernel,
-        "ops": list(step.ops),
-        "where": step.where,
-        "dtype": step.dtype,
-        "algorithm": step.algorithm,
-        "flops": expr_data(step.flops),
-        "bytes": expr_data(step.bytes),
-        "reads": list(step.reads),
-        "writes": list(step.writes),
-        "schedule": step.schedule,
-    }

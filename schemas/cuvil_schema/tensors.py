@@ -6,9 +6,8 @@ Safetensors allows no holes: a gap is a tensor of zero `U8` named `~pad.<offset>
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cuvil_schema.digest import flat
 from cuvil_schema.errors import Malformed
@@ -24,8 +23,7 @@ TAGS = {name: name.upper() for name in DTYPES}
 NAMES = {tag: name for name, tag in TAGS.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Tensor:
+class Tensor(NamedTuple):
     """`data` holds the elements row-major, little-endian, with nothing between them."""
 
     dtype: str

@@ -102,5 +102,5 @@ def _with_golden(folder: Path, y: np.ndarray) -> Path:
             "out.add.0.y": Tensor(names[y.dtype.name], y.shape, y.data),
         }
     )
-    parts.manifest = hand.replace(parts.manifest, golden=parts.manifest.golden[:1])
+    parts.manifest = parts.manifest._replace(golden=parts.manifest.golden[:1])
     return parts.write(folder / "toy.cuvil")

@@ -1,7 +1,6 @@
 """Which variant runs, on how many threads, and what is said about it."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import cuvil_runtime
@@ -68,7 +67,7 @@ def test_a_variant_that_the_cpu_lacks_is_never_opened(toy_file: Path) -> None:
 def test_hidden_features_are_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     feature = min(read_cpu().features)
     parts = hand.add()
-    parts.manifest = replace(parts.manifest, variants=(hand.variant("plain", feature),))
+    parts.manifest = parts.manifest._replace(variants=(hand.variant("plain", feature),))
     file = parts.write(tmp_path / "add.cuvil")
     with cuvil_runtime.load(file) as session:
         assert session.variant == "plain"

@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -116,7 +116,7 @@ class Parts:
 def toy() -> Parts:
     """Entries `main` and `add`; the best variant needs what no CPU has and traps when it is opened."""
     golden = [Golden("add", {"n": 2}, 1e-6), Golden("main", {"batch": 1}, 0.0)]
-    manifest = replace(TOY, golden=tuple(golden))
+    manifest = TOY._replace(golden=tuple(golden))
     plan = encode_plan(plan_of(manifest), manifest)
     return Parts(
         manifest,
@@ -148,7 +148,7 @@ def toy() -> Parts:
 def add() -> Parts:
     """y = x + 1 for any number of elements, in one variant."""
     sizes = (Size("unused", 1, 1), Size("n", 0, None))
-    manifest = replace(TOY, model="add", sizes=sizes, entries=(ADD,), variants=(variant("plain"),))
+    manifest = TOY._replace(model="add", sizes=sizes, entries=(ADD,), variants=(variant("plain"),))
     weights = pack_tensors({"bias": Tensor("f32", (1,), BIAS[:1].data)})
     plan = encode_plan(plan_of(manifest), manifest)
     return Parts(manifest, {"graph": b"", "weights": weights, "code/plain": compiled(), "plan/plain": plan})
