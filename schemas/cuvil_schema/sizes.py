@@ -1,7 +1,8 @@
 """Sizes: an int, a name, or a prefix list of them such as ("add", ("mul", 2, "seq"), 1), read as `2*seq + 1`."""
 
 from collections.abc import Callable, Iterator, Mapping, Set
-from math import prod
+from functools import reduce
+from math import inf, prod
 
 from cuvil_schema.errors import Malformed
 
@@ -39,7 +40,7 @@ def _expression(data: object, names: Set[str], what: str, depth: int, budget: li
         if data not in names:
             raise Malformed(f"{what}: no size is named {data!r}")
         return data
-    if not isinstance(data, list | tuple) or len(data) < 3 or data[0] not in OPERATORS:
+    if not isinstance(data, list | tuple) or len(data) < 3 or str(data[0]) not in OPERATORS:
         raise Malformed(f"{what}: {_short(data)} is neither an integer, a size nor one of {', '.join(OPERATORS)}")
     operator = str(data[0])
     if operator == "floordiv" and not (len(data) == 3 and type(data[2]) is int and data[2] > 0):
@@ -67,92 +68,73 @@ def names(expr: Expr) -> Iterator[str]:
 
 def bounds(expr: Expr, ranges: Mapping[str, Range]) -> tuple[int | None, int | None]:
     """An interval that holds every value of `expr` while its names stay in their ranges; None means no bound."""
+    low, high = _interval(expr, ranges)
+    return int(low) if low > -inf else None, int(high) if high < inf else None
+
+
+def _interval(expr: Expr, ranges: Mapping[str, Range]) -> tuple[float, float]:
     if isinstance(expr, int):
         return expr, expr
     if isinstance(expr, str):
-        return ranges[expr]
-    inner = [bounds(term, ranges) for term in expr[1:]]
-    lows, highs = [low for low, _ in inner], [high for _, high in inner]
+        low, high = ranges[expr]
+        return low, inf if high is None else high
+    inner = [_interval(term, ranges) for term in expr[1:]]
+    lows, highs = zip(*inner, strict=True)
     match expr[0]:
         case "add":
-            return _sum(lows), _sum(highs)
+            return -inf if -inf in lows else sum(lows), inf if inf in highs else sum(highs)
         case "mul":
-            low, high = inner[0]
-            for other in inner[1:]:
-                low, high = _product((low, high), other)
-            return low, high
+            return reduce(_product, inner)
         case "floordiv":
-            (low, high), (divisor, _) = inner
-            assert divisor is not None
-            return None if low is None else low // divisor, None if high is None else high // divisor
+            return _quotient(lows[0], lows[1]), _quotient(highs[0], lows[1])
         case "max":
-            known = [low for low in lows if low is not None]
-            return max(known) if known else None, None if None in highs else max(h for h in highs if h is not None)
+            return max(lows), max(highs)
         case _:
-            known = [high for high in highs if high is not None]
-            return None if None in lows else min(low for low in lows if low is not None), min(known) if known else None
+            return min(lows), min(highs)
 
 
-def _sum(ends: list[int | None]) -> int | None:
-    known = [end for end in ends if end is not None]
-    return sum(known) if len(known) == len(ends) else None
+def _product(left: tuple[float, float], right: tuple[float, float]) -> tuple[float, float]:
+    corners = [_times(a, b) for a in left for b in right]
+    return min(corners), max(corners)
 
 
-def _product(
-    left: tuple[int | None, int | None], right: tuple[int | None, int | None]
-) -> tuple[int | None, int | None]:
-    if None not in left and None not in right:
-        corners = [a * b for a in left for b in right if a is not None and b is not None]
-        return min(corners), max(corners)
-    (low, high), (other_low, other_high) = left, right
-    if low is None or other_low is None or low < 0 or other_low < 0:
-        return None, None
-    return low * other_low, None if high is None or other_high is None else high * other_high
+def _times(a: float, b: float) -> float:
+    if a == 0 or b == 0:
+        return 0
+    if inf in (abs(a), abs(b)):
+        return inf if (a > 0) == (b > 0) else -inf
+    return a * b
+
+
+def _quotient(end: float, divisor: float) -> float:
+    return end if abs(end) == inf else end // divisor
 
 
 def text(expr: Expr) -> str:
     """`expr` as Python writes it: `2*seq + 1`, `(n - 1)//4`, `max(a, b)`."""
-    return _text(expr, 0)
+    return _text(expr, False)
 
 
-def _text(expr: Expr, strength: int) -> str:
+def _text(expr: Expr, inside: bool) -> str:
+    """`inside` a product a sum or a quotient needs its own parentheses."""
     if isinstance(expr, int | str):
-        return f"({expr})" if isinstance(expr, int) and expr < 0 and strength > 1 else str(expr)
-    operator, terms = expr[0], expr[1:]
-    if operator == "add":
-        return _enclosed(_signed_sum(terms), strength > 1)
+        return str(expr)
+    operator, terms = str(expr[0]), expr[1:]
+    if operator in ("max", "min"):
+        return f"{operator}({', '.join(_text(term, False) for term in terms)})"
     if operator == "mul":
-        return _enclosed("*".join(_text(term, 3) for term in terms), strength > 2)
+        return "*".join(_text(term, True) for term in terms)
     if operator == "floordiv":
-        return _enclosed(f"{_text(terms[0], 3)}//{_text(terms[1], 3)}", strength > 2)
-    return f"{operator}({', '.join(_text(term, 0) for term in terms)})"
+        written = f"{_text(terms[0], True)}//{_text(terms[1], True)}"
+    else:
+        written = _text(terms[0], False) + "".join(map(_signed, terms[1:]))
+    return f"({written})" if inside else written
 
 
-def _signed_sum(terms: tuple[Expr, ...]) -> str:
-    written = _text(terms[0], 1)
-    for term in terms[1:]:
-        sign, size = ("-", _negated(term)) if _is_negative(term) else ("+", term)
-        written += f" {sign} {_text(size, 2)}"
-    return written
-
-
-def _is_negative(term: Expr) -> bool:
-    if isinstance(term, tuple):
-        return term[0] == "mul" and isinstance(term[1], int) and term[1] < 0
-    return isinstance(term, int) and term < 0
-
-
-def _negated(term: Expr) -> Expr:
-    if isinstance(term, int):
-        return -term
-    if not isinstance(term, tuple) or not isinstance(term[1], int):
-        return "mul", -1, term
-    rest = term[2:] if term[1] == -1 else (-term[1], *term[2:])
-    return rest[0] if len(rest) == 1 else ("mul", *rest)
-
-
-def _enclosed(written: str, needed: bool) -> str:
-    return f"({written})" if needed else written
+def _signed(term: Expr) -> str:
+    written = _text(term, False)
+    negative = written.startswith("-") and (isinstance(term, int) or (isinstance(term, tuple) and term[0] == "mul"))
+    return f" - {written[1:].removeprefix('1*')}" if negative else f" + {written}"
 
 
 def _short(data: object) -> str:
