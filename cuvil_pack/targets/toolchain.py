@@ -31,12 +31,8 @@ FLAGS = (
     "-fno-stack-protector",
     "-fno-unwind-tables",
     "-fno-asynchronous-unwind-tables",
-    "-nostdlib",
-    "-shared",
-    "-s",
-    "-Wl,--build-id=none",
-    "-Wl,-Bsymbolic",
 )
+LINK_FLAGS = ("-nostdlib", "-shared", "-s", "-Wl,--build-id=none", "-Wl,-Bsymbolic")
 
 _KEPT_ENVIRONMENT = (
     "PATH",
@@ -54,25 +50,36 @@ _KEPT_FAILURES = 8
 
 @dataclass(frozen=True)
 class _Job:
-    """One compilation: named C files, what they may include, and the compiler's arguments."""
+    """One compilation: named C files, what they may include, and what is to come out."""
 
     target: Target
     files: tuple[tuple[str, str], ...]
     include_dirs: tuple[Path, ...]
+    output: tuple[str, ...] = (*LINK_FLAGS, "-o", "program.so")
 
     @property
     def arguments(self) -> tuple[str, ...]:
         target = self.target
         includes = tuple(f"-I{folder.resolve()}" for folder in self.include_dirs)
         names = tuple(name for name, _ in self.files)
-        machine = ("-target", target.triple, f"-mcpu={target.cpu}", *target.flags)
-        return ("cc", *machine, *FLAGS, *includes, *names, "-o", "program.so")
+        return (
+            "cc",
+            "-target",
+            target.triple,
+            f"-mcpu={target.cpu}",
+            *target.flags,
+            *FLAGS,
+            *includes,
+            *names,
+            *self.output,
+        )
 
     def key(self, compiler: str) -> str:
+        """Names the result: everything that it depends on but the folders."""
         headers = (path for folder in self.include_dirs for path in sorted(folder.glob("*.h")))
         texts = (*(text for _, text in self.files), *(f"{path.name}\n{path.read_text()}" for path in headers))
         target = self.target
-        facts = (compiler, target.name, target.triple, target.cpu, *target.flags, *FLAGS)
+        facts = (compiler, target.name, target.triple, target.cpu, *target.flags, *FLAGS, *self.output)
         digest = sha256()
         for part in (*facts, *texts):
             digest.update(sha256(part.encode()).digest())
@@ -116,7 +123,22 @@ def compile_program(
     return data
 
 
+def assembly(source: str, target: Target, include_dirs: Sequence[Path] = ()) -> str:
+    """The instructions that a program becomes, for tests that count them."""
+    job = _Job(target, (("program.c", source),), tuple(include_dirs), ("-S", "-o", "program.so"))
+    return _run(job, job.key(compiler_version())).decode()
+
+
 def _compile(job: _Job, key: str) -> bytes:
+    data = _run(job, key)
+    try:
+        check_object(data, job.target.arch)
+    except ToolchainError as error:
+        raise ToolchainError(f"{job.target.name}: {error}\n    {_repeat(job, key)}") from None
+    return data
+
+
+def _run(job: _Job, key: str) -> bytes:
     with tempfile.TemporaryDirectory(prefix="cuvil-") as name:
         folder = Path(name)
         job.write(folder)
@@ -131,12 +153,7 @@ def _compile(job: _Job, key: str) -> bytes:
         )
         if result.returncode != 0:
             raise ToolchainError(_complaint(job, key, result.stderr))
-        data = (folder / "program.so").read_bytes()
-    try:
-        check_object(data, job.target.arch)
-    except ToolchainError as error:
-        raise ToolchainError(f"{job.target.name}: {error}\n    {_repeat(job, key)}") from None
-    return data
+        return (folder / "program.so").read_bytes()
 
 
 def _environment(folder: Path) -> dict[str, str]:
