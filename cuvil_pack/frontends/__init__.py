@@ -27,7 +27,7 @@ def read(
     dims: Mapping[str, Range] | None = None,
     dynamic_shapes: Any = None,
 ) -> Model:
-    """The model that `source` is: a torch module, an exported program, a Hugging Face directory or `"file.py:function"`.
+    """The model of a torch module, an exported program, a Hugging Face directory or `"file.py:function"`.
 
     example_inputs  what the model is called with, for a module: a tuple of arguments, or a dict of keyword arguments
     dims            name of a size -> (least, greatest or None), or one number to fix it

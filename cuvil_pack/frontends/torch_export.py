@@ -9,13 +9,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..errors import PackError
-from ..ir.graph import Model
+from ..ir.graph import Graph, Model
 from ..ir.size import Dim, named
 from . import Range
 from .aten.names import identifiers, output_names
 from .aten.program import translate
 from .aten.table import find
 from .examples import Axis, Examples, prepared
+from .trial import answered
 from .trouble import explained
 
 
@@ -41,16 +42,21 @@ def read(
 
     title = name or type(source).__name__
     if isinstance(source, torch.export.ExportedProgram):
-        axes: Mapping[tuple[int, int], Axis] = {}
-        program = decomposed(source)
-        title = name or "program"
+        args, kwargs = source.example_inputs or ((), {})
+        graph = _graph(decomposed(source), {}, dims, title)
+        trials = answered(graph, source.module(), args, kwargs, any_size=False) if source.example_inputs else ()
     else:
         if example_inputs is None:
             raise PackError(f"{title}: example inputs are needed to trace a module")
         examples = prepared(source, example_inputs, dims, dynamic_shapes)
-        program, axes = export(source, examples), examples.axes
-    graph = translate(program, symbol_names(program, axes, dims), output_names(program.call_spec.out_spec), title)
-    return Model(title, (graph,), assets or {}, f"torch {type(source).__name__}")
+        graph = _graph(export(source, examples), examples.axes, dims, title)
+        with inference(source):
+            trials = answered(graph, source, examples.args, examples.kwargs)
+    return Model(title, (graph,), assets or {}, f"torch {type(source).__name__}", trials)
+
+
+def _graph(program: Any, axes: Mapping[tuple[int, int], Axis], dims: Mapping[str, Range], title: str) -> Graph:
+    return translate(program, symbol_names(program, axes, dims), output_names(program.call_spec.out_spec), title)
 
 
 def export(module: Any, examples: Examples) -> Any:

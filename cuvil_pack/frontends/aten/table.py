@@ -21,7 +21,7 @@ def aten(*names: str) -> Callable[[Declared], Declared]:
     """Declare what `aten.<name>` means, for every overload that the table does not name as `<name>.<overload>`.
 
     The function takes the operator's arguments: values for tensors, dims for sizes, a DType for an element type.
-    A parameter `result` receives the type that torch gives the (first) result. Device, layout and memory format are left out.
+    A parameter `result` receives the type of torch's (first) result. Device, layout and memory format are left out.
     """
 
     def declare(f: Declared) -> Declared:
