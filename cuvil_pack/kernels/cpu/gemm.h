@@ -90,6 +90,8 @@ CV_INLINE void cv_gemm_do_tile(cv_gemm_tile t, int mr, int nr, cv_epilogue *epil
     CV_UNROLL
     for (int i = 0; i < mr; i++)
         rows[i] = t.a + (t.mb == mr ? i : cv_least(i, t.mb - 1)) * t.row_stride + t.k0;
+    if (!__builtin_constant_p(t.row_stride))
+        cv_tile_pin(rows, mr);
     cv_tile acc;
     if (t.k0 == 0)
         cv_tile_zero(&acc, mr, nr);

@@ -47,6 +47,14 @@ CV_INLINE void cv_tile_store(const cv_tile *acc, float *to, int mr, int nr)
     }
 }
 
+// Makes addresses opaque, so that each is kept: clang would derive one from the other in every step.
+CV_INLINE void cv_tile_pin(const float **rows, int mr)
+{
+    CV_UNROLL
+    for (int i = 0; i < mr; i++)
+        __asm__("" : "+r"(rows[i]));
+}
+
 CV_INLINE void cv_tile_step(cv_tile *acc, const float *const *rows, const float *b, int64_t panel, int64_t k,
                             int mr, int nr)
 {
