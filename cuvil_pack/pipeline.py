@@ -22,7 +22,7 @@ from .kernels import HEADERS
 from .options import Options, Range, options
 from .targets import DEFAULT_TARGETS, Target
 from .targets.toolchain import compile_program, compiler_version
-from .trace import Stage, Watch, dump_folder, silent
+from .trace import Stage, Watch, checking, dump_folder, silent
 from .tune.choose import choose
 
 COMPILERS = 2
@@ -67,8 +67,17 @@ def pack_model(model: Model, chosen: Options, watch: Watch = silent) -> Path:
 
 
 def _optimise(graph: Graph, model: Model, watch: Watch) -> Graph:
-    feeds = next((e.inputs for e in model.examples if e.entry == graph.name), None)
-    return passes.run(graph, feeds, watch)
+    example = next((e.inputs for e in model.examples if e.entry == graph.name), ())
+    feeds = {i.name: a for i, a in zip(graph.inputs, example, strict=False)}
+    count = len(passes.PASSES)
+    done = iter(range(1, count + 1))
+    return passes.run(
+        graph,
+        check=checking(),
+        feeds=feeds,
+        dump=dump_folder(),
+        progress=lambda name, _: watch(Stage("optimise", next(done), count, name)),
+    )
 
 
 def _variants(model: Model, sizes: tuple[Symbol, ...], targets: Iterable[Target], watch: Watch) -> list[Variant]:

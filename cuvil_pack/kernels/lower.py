@@ -271,7 +271,8 @@ class Lowering:
         found = self.depends(s)
         if s.op == "argreduce":
             return self._argreduce(s, kind, renamed, body_at, found)
-        if self.lane is not None and self.lane in found and self.levels[-1].symbol == self.lane:
+        ragged = any(self.lane in symbols(loop.extent) for loop in renamed)
+        if self.lane is not None and self.lane in found and not ragged and self.levels[-1].symbol == self.lane:
             return self._reduce_lanes(s, kind, renamed, body_at)
         return self._reduce_alone(s, kind, renamed, body_at, found)
 

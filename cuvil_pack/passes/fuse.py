@@ -176,7 +176,7 @@ class _Grouping:
         for group in sorted(self.order, key=_Position(self.graph)):
             body, arguments = self._body(group)
             with at(_place_of(group)):
-                made = kernel(*map(outer, arguments), body=body)
+                made = kernel.node(*map(outer, arguments), body=body)
             results = made if isinstance(made, tuple) else (made,)
             new |= {Result(group.root, i): r for i, r in enumerate(results)}
         return _separate(self.graph.with_outputs({r: outer(r) for r in self.graph.roots}))
@@ -278,5 +278,5 @@ def _copy(value: Value) -> Value:
         result: Value = kernel.node(body=body)
         return result
     p = Input("p0", value.type)
-    copied: Value = kernel(value, body=Graph("copy", (p,), (p,)))
+    copied: Value = kernel.node(value, body=Graph("copy", (p,), (p,)))
     return copied

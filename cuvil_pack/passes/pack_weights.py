@@ -82,5 +82,5 @@ def _replaced(node: Node, p: Input, weight: Weight) -> Value:
     inputs = tuple(q if i == p else i for i in body.inputs)
     changed = Graph(body.name, inputs, tuple(new.get(o, o) for o in body.outputs))
     arguments = [weight if i == p else given for i, given in zip(body.inputs, node.inputs, strict=True)]
-    result: Value = kernel(*arguments, body=changed)
+    result: Value = kernel.node(*arguments, body=changed)
     return result
