@@ -127,10 +127,10 @@ def encode_manifest(manifest: Manifest) -> bytes:
 def decode_manifest(packed: bytes) -> Manifest:
     """The manifest in `packed`; Malformed names the field that is wrong, NewerFormat a format that is not 1."""
     data = decode(packed, "the manifest")
-    version = data.get("format") if isinstance(data, dict) else None
-    if isinstance(version, int) and version != FORMAT:
-        raise NewerFormat(f"the manifest is of format {version}, this reader knows format {FORMAT}")
-    _, producer, model, accuracy, sizes, entries, variants, sections, golden = fields.record(
+    written = data.get("format") if isinstance(data, dict) else None
+    if type(written) is int and written != FORMAT:
+        raise NewerFormat(f"the manifest is of format {written}, this reader knows format {FORMAT}")
+    version, producer, model, accuracy, sizes, entries, variants, sections, golden = fields.record(
         data,
         "manifest",
         "format",
@@ -143,6 +143,7 @@ def decode_manifest(packed: bytes) -> Manifest:
         "sections",
         "golden",
     )
+    fields.integer(version, "format", FORMAT, FORMAT)
     model_name, source = fields.record(model, "manifest.model", "name", "source")
     known = fields.each(sizes, "sizes", 64, _size)
     fields.unique(tuple(size.name for size in known), "sizes")
