@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -225,11 +226,12 @@ class Op:
         return self.node(*bound.args, **bound.kwargs)
 
     def node(self, *inputs: Any, **attrs: Any) -> Any:
-        """Build a node whether or not an input is a value; numbers become literals of the first value's element type."""
+        """Build a node, whatever the inputs are; numbers take the element type of the first value that is not bool."""
         bound = self.signature.bind(*inputs, **attrs)
         bound.apply_defaults()
-        dtype = next((i.type.dtype for i in bound.args if isinstance(i, Value)), DType.F32)
-        values = tuple(i if isinstance(i, Value) else Number(i, TensorType(dtype, ())) for i in bound.args)
+        given = [i.type.dtype for i in bound.args if isinstance(i, Value)]
+        dtype = next((d for d in given if d is not DType.BOOL), given[0] if given else DType.F32)
+        values = tuple(i if isinstance(i, Value) else literal(i, dtype) for i in bound.args)
         node = Node(self, values, bound.kwargs, self.types(values, bound.kwargs), _HERE.get())
         results = tuple(Result(node, i) for i in range(len(node.types)))
         return results[0] if len(results) == 1 else results
@@ -243,6 +245,17 @@ class Op:
             place = f"\n    at {where}" if where != NOWHERE else ""
             raise TypeError(f"{self.name}: {e}{place}") from None
         return types if isinstance(types, tuple) else (types,)
+
+
+def literal(number: float | int | bool, dtype: DType) -> Number:
+    """A number as a value. Raises TypeError where the element type cannot hold it."""
+    if not dtype.is_float and number != (bool(number) if dtype is DType.BOOL else _whole(number)):
+        raise TypeError(f"{number} is no {dtype.value}")
+    return Number(number, TensorType(dtype, ()))
+
+
+def _whole(number: float) -> float | None:
+    return int(number) if math.isfinite(number) else None
 
 
 def _is_symbolic(attr: Any) -> bool:

@@ -16,7 +16,7 @@ from .types import DType
 def solve(
     inputs: tuple[Input, ...], arrays: tuple[Array, ...], given: Mapping[str, int] | None = None
 ) -> dict[str, int]:
-    """The named sizes these arrays give, besides those `given`. Raises TypeError where an array does not fit its input."""
+    """The named sizes these arrays give, besides those `given`. Raises TypeError where an array does not fit."""
     sizes = dict(given or {})
     for i, a in zip(inputs, arrays, strict=True):
         if np.ndim(a) != i.type.rank:

@@ -1,4 +1,4 @@
-"""Scalar expressions: an op's body, run on these instead of arrays, says what one element is, for code to be written from.
+"""Scalar expressions: an op's body, run on these instead of arrays, says what one element is.
 
 The functions here do both: on arrays they compute with numpy, on scalars they build a tree.
 """
@@ -161,7 +161,32 @@ def _quiet(f: Callable[..., Any]) -> Callable[..., Any]:
     return on_arrays
 
 
-_UNARY = ["exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos", "tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "floor", "ceil", "rint", "trunc"]
+_UNARY = [
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "sqrt",
+    "sin",
+    "cos",
+    "tan",
+    "arcsin",
+    "arccos",
+    "arctan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "arcsinh",
+    "arccosh",
+    "arctanh",
+    "floor",
+    "ceil",
+    "rint",
+    "trunc",
+]
 (
     exp,
     exp2,
@@ -210,8 +235,19 @@ def cast(x: Any, dtype: DType) -> Any:
     return x if x.dtype is dtype else Scalar("cast", (x,), dtype)
 
 
+def dtype_of(x: Any) -> DType:
+    """The element type of a scalar or an array."""
+    return x.dtype if isinstance(x, Scalar) else DType.of(np.asarray(x).dtype)
+
+
+def like(x: Any, number: float | int | bool) -> Any:
+    """A number of the element type of `x`."""
+    return constant(number, x.dtype) if isinstance(x, Scalar) else np.asarray(number, np.asarray(x).dtype)
+
+
 REDUCTIONS: dict[str, tuple[str, float | int | bool]] = {
-    "sum": ("add", 0), "prod": ("mul", 1), "max": ("max", -math.inf), "min": ("min", math.inf), "any": ("or", False), "all": ("and", True),
+    "sum": ("add", 0), "prod": ("mul", 1), "max": ("max", -math.inf), "min": ("min", math.inf),
+    "any": ("or", False), "all": ("and", True),
 }  # fmt: skip
 
 
@@ -220,6 +256,12 @@ def reduce(kind: str, extents: tuple[Dim, ...], body: Callable[..., Scalar], nam
     loops = tuple(Loop(index(f"{name}{n}", e), e) for n, e in enumerate(extents))
     value = body(*(loop.index for loop in loops))
     return Scalar("reduce", (kind, loops, value), value.dtype)
+
+
+def argreduce(kind: str, extent: Dim, body: Callable[[Dim], Scalar], name: str = "k") -> Scalar:
+    """The first index below `extent` where `body(i)` is greatest ("max") or least ("min"); the first nan wins."""
+    loop = Loop(index(f"{name}0", extent), extent)
+    return Scalar("argreduce", (kind, (loop,), body(loop.index)), DType.I64)
 
 
 def select(condition: Scalar, yes: Callable[[], Scalar], no: Scalar) -> Scalar:

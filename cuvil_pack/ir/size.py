@@ -1,7 +1,7 @@
 """Sizes: integers, named sizes with a range, and polynomials of them. Loop indices are sizes too.
 
-A `Dim` is an `int` or an `Expr`. An `Expr` is kept in normal form (a sum of integer multiples of products of atoms), so equal
-sizes compare equal and `s*(i//s) + i%s` is `i` without any rule saying so: `a % b` is written `a - b*(a//b)`.
+A `Dim` is an `int` or an `Expr`. An `Expr` is kept in normal form (a sum of integer multiples of products of atoms), so
+equal sizes compare equal and `s*(i//s) + i%s` is `i` without any rule saying so: `a % b` is written `a - b*(a//b)`.
 """
 
 from __future__ import annotations
@@ -331,7 +331,7 @@ def _fold_remainders(d: Expr) -> Dim:
 
 
 def _innermost(d: Expr) -> Symbol | None:
-    """A symbol whose bound is an expression: a loop index, whose range must be put in before that of the sizes it names."""
+    """A symbol whose bound is an expression: a loop index, whose range goes in before that of the sizes it names."""
     inner = [s for s in _direct(d) if isinstance(s.hi, Expr) or s.name.startswith("%")]
     if not inner:
         inner = [s for s in _direct(d) if s.hi is not None and s.lo == 0]

@@ -12,9 +12,10 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable, Mapping
+from keyword import iskeyword
 from typing import Any
 
-from .graph import NOWHERE, OPS, Array, Graph, Input, Node, Number, Result, Value, Weight, Where, at
+from .graph import NOWHERE, OPS, Array, Graph, Input, Node, Number, Op, Result, Value, Weight, Where, at
 from .size import FUNCTIONS, Dim, Expr, Symbol, named, symbols
 from .types import DType, TensorType
 
@@ -59,11 +60,20 @@ def _lines(graph: Graph, indent: str, places: bool) -> list[str]:
         names |= {Result(node, i): o for i, o in enumerate(outs)}
         types = ", ".join(map(str, node.types))
         place = f"  @ {_place(node.where)}" if places and node.where != NOWHERE else ""
-        lines.append(f"{indent}    {', '.join(outs)} = {node.op.name}({', '.join(args)})  # {types}{place}")
+        lines.append(f"{indent}    {', '.join(outs)} = {_call_name(node.op)}({', '.join(args)})  # {types}{place}")
     params = ", ".join(f"{v.name}: {v.type}" for v in graph.inputs)
     results = ", ".join(map(name, graph.outputs))
     named_results = f"  # -> {', '.join(graph.output_names)}" if graph.output_names else ""
     return [f"{indent}def {graph.name}({params}):", *lines, f"{indent}    return {results}{named_results}"]
+
+
+def _call_name(op: Op) -> str:
+    """The op's name, with an underscore behind it where Python keeps the word for itself."""
+    return f"{op.name}_" if iskeyword(op.name) else op.name
+
+
+def _op_name(call: str) -> str:
+    return call[:-1] if iskeyword(call[:-1]) else call
 
 
 def _place(where: Where) -> str:
@@ -127,12 +137,28 @@ def from_text(text: str, weights: Mapping[str, Array] | None = None) -> Graph:
     return graph
 
 
-def parse_types(text: str, sizes: Mapping[str, Dim] | None = None) -> tuple[TensorType, ...]:
-    """`"f32[batch, 8], i64[4]"` as types; names not in `sizes` become sizes of 1 and more."""
-    expression = ast.parse(f"[{text}]", mode="eval").body
-    assert isinstance(expression, ast.List)
+Call = tuple[tuple[TensorType, ...], dict[str, Any]]
+
+
+def parse_call(text: str, sizes: Mapping[str, Dim] | None = None) -> Call:
+    """What an op is called with: `"f32[batch, 8], axis=1"` is one input type and one attribute.
+
+    Names not in `sizes` become sizes of 1 and more, one for each name.
+    """
+    call = ast.parse(f"call({text})", mode="eval").body
+    assert isinstance(call, ast.Call)
     reader = _Reader([], _Sizes(sizes or {}), {})
-    return tuple(reader.type(e) for e in expression.elts)
+    return tuple(map(reader.tensor_type, call.args)), {k.arg: reader.read(k.value) for k in call.keywords if k.arg}
+
+
+def parse_types(text: str, sizes: Mapping[str, Dim] | None = None) -> tuple[TensorType, ...]:
+    """`"f32[batch, 8], i64[4]"` as types; names as in `parse_call`."""
+    return parse_call(text, sizes)[0]
+
+
+def examples(op: Op) -> list[Call]:
+    """The calls an op gives as its examples."""
+    return [parse_call(e) for e in op.examples]
 
 
 class _Sizes(dict[str, Any]):
@@ -146,7 +172,7 @@ class _Reader:
         self.lines, self.env, self.weights = lines, env, weights
 
     def function(self, f: ast.FunctionDef) -> Graph:
-        inputs = tuple(Input(a.arg, self.type(a.annotation)) for a in f.args.args if a.annotation)
+        inputs = tuple(Input(a.arg, self.tensor_type(a.annotation)) for a in f.args.args if a.annotation)
         inner = _Reader(self.lines, self.env | {i.name: i for i in inputs}, self.weights)
         for s in f.body:
             if isinstance(s, ast.Return) and s.value is not None:
@@ -171,7 +197,7 @@ class _Reader:
                 case _:
                     raise SyntaxError(f"line {s.lineno}: {ast.unparse(s)} has no meaning in a graph")
 
-    def type(self, e: ast.expr) -> TensorType:
+    def tensor_type(self, e: ast.expr) -> TensorType:
         match e:
             case ast.Subscript(value=ast.Name(id=dtype), slice=ast.Tuple(elts=dims)):
                 return TensorType(DType(dtype), tuple(self.read(d) for d in dims))
@@ -199,8 +225,10 @@ class _Reader:
                 return float(text)
             case ast.Call(func=ast.Name(id="min" | "max" as name), args=args):
                 return FUNCTIONS[name](*map(self.read, args))
-            case ast.Call(func=ast.Name(id=name), args=args, keywords=kw) if name in OPS:
-                return OPS[name].node(*map(self.read, args), **{k.arg: self.read(k.value) for k in kw if k.arg})
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=kw) if _op_name(name) in OPS:
+                return OPS[_op_name(name)].node(
+                    *map(self.read, args), **{k.arg: self.read(k.value) for k in kw if k.arg}
+                )
         raise SyntaxError(f"line {e.lineno}: {ast.unparse(e)} has no meaning in a graph")
 
     def operator(self, kind: type[ast.operator], a: Any, b: Any) -> Any:

@@ -55,7 +55,20 @@ class DType(StrEnum):
         raise TypeError(f"no element type holds numpy {dtype}; known: {', '.join(NUMPY)}")
 
 
-_SPELLED = ["float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8", "bool"]
+_SPELLED = [
+    "float64",
+    "float32",
+    "float16",
+    "int64",
+    "int32",
+    "int16",
+    "int8",
+    "uint64",
+    "uint32",
+    "uint16",
+    "uint8",
+    "bool",
+]
 NUMPY: dict[DType, np.dtype[Any]] = {d: np.dtype(s) for d, s in zip(DType, _SPELLED, strict=True)}
 
 
@@ -88,8 +101,14 @@ class TensorType:
     def with_dtype(self, dtype: DType) -> TensorType:
         return TensorType(dtype, self.shape)
 
+    def with_axis(self, axis: int, size: Dim) -> TensorType:
+        """The type with another size along `axis`. Raises TypeError where there is no such axis."""
+        if not 0 <= axis < self.rank:
+            raise TypeError(f"{self} has no axis {axis}")
+        return self.with_shape((*self.shape[:axis], size, *self.shape[axis + 1 :]))
+
     def __str__(self) -> str:
-        return f"{self.dtype.value}[{', '.join(map(str, self.shape))}]"
+        return f"{self.dtype.value}[{', '.join(map(str, self.shape)) or '()'}]"
 
     @classmethod
     def of(cls, array: Any) -> TensorType:
