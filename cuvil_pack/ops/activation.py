@@ -5,8 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from ..ir import scalar
-from .elementwise import elementwise
+from ..ir.graph import op
+from ..ir.size import floordiv
+from ..ir.types import TensorType
+from .elementwise import elementwise, mul
+from .view import slice_
 
 
 @elementwise("f32[4, 8]")
@@ -73,3 +79,48 @@ def softplus(x: Any) -> Any:
 @elementwise("f32[4, 8]")
 def mish(x: Any) -> Any:
     return x * scalar.tanh(scalar.maximum(x, 0.0) + scalar.log1p(scalar.exp(-scalar.absolute(x))))
+
+
+@elementwise("f32[4, 8]")
+def selu(x: Any) -> Any:
+    """Scaled elu with the two constants of Klambauer et al. 2017."""
+    return 1.0507009873554805 * scalar.where(x > 0, x, 1.6732632423543772 * scalar.expm1(x))
+
+
+@elementwise("f32[4, 8]")
+def log_sigmoid(x: Any) -> Any:
+    """`log(sigmoid(x))`, without overflow."""
+    return scalar.minimum(x, 0.0) - scalar.log1p(scalar.exp(-scalar.absolute(x)))
+
+
+@elementwise("f32[4, 8]")
+def softsign(x: Any) -> Any:
+    return x / (1.0 + scalar.absolute(x))
+
+
+@elementwise("f32[4, 8], f32[8]", "f32[batch, 3, 5], f32[3, 1]")
+def prelu(x: Any, slope: Any) -> Any:
+    """`x` where positive, else `x * slope` (He et al. 2015)."""
+    return scalar.where(x > 0, x, x * slope)
+
+
+def _infer_glu(x: TensorType, *, axis: int) -> TensorType:
+    x.with_axis(axis, 1)
+    half = floordiv(x.shape[axis], 2)
+    if half * 2 != x.shape[axis]:
+        raise TypeError(f"axis {axis} of {x} has no two halves")
+    return x.with_axis(axis, half)
+
+
+def _glu(x: Any, axis: int) -> Any:
+    size = x.type.shape[axis]
+    half = floordiv(size, 2)
+    gate = slice_(x, axis=axis, start=half, stop=size)
+    return mul(slice_(x, axis=axis, start=0, stop=half), sigmoid(gate))
+
+
+@op(_infer_glu, decompose=_glu, examples=("f32[4, 8], axis=1", "f32[batch, 6, 3], axis=1", "f32[4*seq, 3], axis=0"))
+def glu(x: Any, *, axis: int) -> Any:
+    """The first half of an axis times the sigmoid of the second (Dauphin et al. 2017)."""
+    value, gate = np.split(x, 2, axis)
+    return (value * sigmoid(gate)).astype(x.dtype)

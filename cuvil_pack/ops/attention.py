@@ -59,18 +59,29 @@ def _flops(q: TensorType, k: TensorType, v: TensorType, *mask: TensorType, **att
     return q.shape[0] * q.shape[1] * q.shape[2] * k.shape[2] * (q.shape[3] + v.shape[3]) * 2
 
 
-@op(_infer, decompose=_decompose, anchor=True, flops=_flops)
+@op(
+    _infer,
+    decompose=_decompose,
+    anchor=True,
+    flops=_flops,
+    examples=(
+        "f32[2, 3, 5, 4], f32[2, 3, 6, 4], f32[2, 3, 6, 2], scale=0.5",
+        "f32[batch, 4, seq, 8], f32[batch, 2, seq, 8], f32[batch, 2, seq, 8], scale=0.35, causal=True",
+        "f32[batch, 2, seq, 4], f32[batch, 2, seq, 4], f32[batch, 2, seq, 4], f32[batch, 1, 1, seq], scale=0.5",
+        "f32[1, 2, 3, 4], f32[1, 2, 5, 4], f32[1, 2, 5, 4], bool[3, 5], scale=0.5",
+    ),
+)
 def attention(q: Any, k: Any, v: Any, *mask: Any, scale: float, causal: bool = False) -> Any:
     """`softmax(scale * q @ k.T + mask) @ v` on `[batch, heads, length, depth]` (Vaswani et al. 2017).
 
-    Query head `h` reads key head `h * key_heads // heads`. A bool mask is true where a key may be seen, a float mask is added;
-    `causal` lets query `i` see keys `0..i`. A query that may see nothing gives nan.
+    Query head `h` reads key head `h * key_heads // heads`. A bool mask is true where a key may be seen, a float mask is
+    added; `causal` lets query `i` see keys `0..i`. A query that may see nothing gives nan.
     """
     times = q.shape[1] // k.shape[1]
     k, v = np.repeat(k, times, 1), np.repeat(v, times, 1)
     scores = scale * (q @ np.swapaxes(k, -1, -2))
     if causal:
-        scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, -np.inf)
+        scores = np.where(np.tri(*scores.shape[-2:]) > 0, scores, -np.inf)
     for m in mask:
         scores = np.where(m, scores, -np.inf) if m.dtype == bool else scores + m
     e = np.exp(scores - scores.max(-1, keepdims=True))

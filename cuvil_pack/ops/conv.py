@@ -41,7 +41,8 @@ def _element(at: tuple[Dim, ...], x: Any, w: Any, stride: Steps, pads: Pairs, di
         *taps, c = inner
         spots = [p * s - lo + t * d for p, s, (lo, _), t, d in zip(places, stride, pads, taps, dilation, strict=True)]
         value = x(n, *spots, floordiv(out, width) * depth + c if groups > 1 else c)
-        return padded(value, spots, x.type.shape[1:-1], pads, 0) * w(*taps, c, out)
+        product: Scalar = padded(value, spots, x.type.shape[1:-1], pads, 0) * w(*taps, c, out)
+        return product
 
     return scalar.reduce("sum", w.type.shape[:-1], term)
 
@@ -76,9 +77,21 @@ def _flops(x: TensorType, w: TensorType, **attrs: Any) -> Dim:
     return _infer(x, w, **attrs).numel * product(w.shape[:-1]) * 2
 
 
-@op(_infer, element=_element, anchor=True, flops=_flops)
+@op(
+    _infer,
+    element=_element,
+    anchor=True,
+    flops=_flops,
+    examples=(
+        "f32[2, 5, 6, 3], f32[3, 3, 3, 4], stride=(1, 1), pads=((1, 1), (1, 1)), dilation=(1, 1)",
+        "f32[batch, 7, 6, 4], f32[3, 2, 2, 6], stride=(2, 1), pads=((1, 0), (0, 2)), dilation=(1, 2), groups=2",
+        "f32[1, 6, 5, 3], f32[3, 3, 1, 3], stride=(1, 2), pads=((1, 1), (1, 1)), dilation=(1, 1), groups=3",
+        "f32[batch, seq, 4], f32[3, 4, 2], stride=(1,), pads=((1, 1),), dilation=(1,)",
+        "f32[1, 3, 4, 3, 2], f32[2, 2, 2, 2, 3], stride=(1, 2, 1), pads=((0, 0), (1, 0), (0, 0)), dilation=(1, 1, 1)",
+    ),
+)
 def conv(x: Any, w: Any, *, stride: Steps, pads: Pairs, dilation: Steps, groups: int = 1) -> Any:
-    """Cross-correlation of `x [batch, *places, channels]` with `w [*taps, channels / groups, filters]`, zero padding."""
+    """Cross-correlation of `x [batch, *places, channels]` with `w [*taps, channels / groups, filters]`, zero pads."""
     depth, filters = w.shape[-2], w.shape[-1]
     flat = w.reshape(-1, depth, groups, filters // groups)
     total: Any = 0

@@ -68,7 +68,15 @@ def mod(a: Any, b: Any) -> Any:
     return a % b
 
 
-@elementwise("f32[9], f32[9]")
+@elementwise("i64[17], i64[17]", "i32[9], i32[9]")
+def truncdiv(a: Any, b: Any) -> Any:
+    """The quotient of integers rounded to zero; 0 where `b` is 0."""
+    quotient = a // b
+    rounded_down = (quotient < 0) & (quotient * b != a) & (b != 0)
+    return scalar.where(rounded_down, quotient + 1, quotient)
+
+
+@elementwise("f32[9], f32[9]", "i64[17], i64[17]")
 def fmod(a: Any, b: Any) -> Any:
     """The remainder with the sign of `a`."""
     return scalar.fmod(a, b)
@@ -142,12 +150,24 @@ def xor(a: Any, b: Any) -> Any:
     return a ^ b
 
 
+@elementwise("i32[5], i32[5]", "u8[7], u8[7]", "i64[5], i64[1]")
+def shl(a: Any, b: Any) -> Any:
+    """`a` shifted left by `b` bits, `0 <= b <` its width."""
+    return a << b
+
+
+@elementwise("i32[5], i32[5]", "u8[7], u8[7]", "i64[5], i64[1]")
+def shr(a: Any, b: Any) -> Any:
+    """`a` shifted right by `b` bits, `0 <= b <` its width; the sign is kept."""
+    return a >> b
+
+
 @elementwise("bool[4, 8]", "i32[5]")
 def not_(x: Any) -> Any:
     return ~x
 
 
-@elementwise("bool[4, 8], f32[8], f32[4, 1]", "bool[5], i64[5], i64[]")
+@elementwise("bool[4, 8], f32[8], f32[4, 1]", "bool[5], i64[5], i64[()]")
 def where(condition: Any, yes: Any, no: Any) -> Any:
     return scalar.where(condition, yes, no)
 
@@ -164,9 +184,8 @@ def abs_(x: Any) -> Any:
 
 @elementwise("f32[4, 8]", "i32[5]")
 def sign(x: Any) -> Any:
-    """-1, 0 or 1; nan where `x` is nan."""
-    zero = x * 0
-    return scalar.where(x > 0, zero + 1, scalar.where(x < 0, zero - 1, zero))
+    """-1, 0 or 1; 0 where `x` is nan."""
+    return scalar.where(x > 0, scalar.like(x, 1), scalar.where(x < 0, scalar.like(x, -1), scalar.like(x, 0)))
 
 
 @elementwise("f32[4, 8]")
@@ -179,6 +198,17 @@ def isinf(x: Any) -> Any:
     return scalar.isinf(x)
 
 
+@elementwise("f32[4, 8]")
+def isfinite(x: Any) -> Any:
+    return ~(scalar.isnan(x) | scalar.isinf(x))
+
+
+@elementwise("f32[4, 8], f32[8]")
+def copysign(a: Any, b: Any) -> Any:
+    """The magnitude of `a` with the sign of `b`."""
+    return scalar.copysign(a, b)
+
+
 def _infer_cast(x: TensorType, *, dtype: DType) -> TensorType:
     return x.with_dtype(dtype)
 
@@ -187,6 +217,14 @@ def _infer_cast(x: TensorType, *, dtype: DType) -> TensorType:
     _infer_cast,
     element=lambda at, x, dtype: scalar.cast(x(*at), dtype),
     elementwise=True,
+    examples=(
+        "f32[4, 8], dtype=i32",
+        "i64[batch], dtype=f32",
+        "f32[5], dtype=bool",
+        "bool[3, 2], dtype=f16",
+        "f16[6], dtype=f64",
+        "i32[7], dtype=u8",
+    ),
 )
 def cast(x: Any, *, dtype: DType) -> Any:
     """Another element type: towards zero from float to integer, `!= 0` to bool."""
@@ -203,7 +241,9 @@ def _function(name: str) -> Op:
     return elementwise("f32[4, 8]")(body)
 
 
-exp, exp2, expm1, log, log2, log10, log1p, sqrt = map(_function, ["exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt"])
+exp, exp2, expm1, log, log2, log10, log1p, sqrt = map(
+    _function, ["exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt"]
+)
 sin, cos, tan, asin, acos, atan = map(_function, ["sin", "cos", "tan", "asin", "acos", "atan"])
 sinh, cosh, tanh, asinh, acosh, atanh = map(_function, ["sinh", "cosh", "tanh", "asinh", "acosh", "atanh"])
 erf, erfc, floor, ceil, trunc, rint = map(_function, ["erf", "erfc", "floor", "ceil", "trunc", "rint"])

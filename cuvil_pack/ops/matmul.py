@@ -33,7 +33,19 @@ def _flops(a: TensorType, b: TensorType) -> Dim:
     return _infer(a, b).numel * a.shape[-1] * 2
 
 
-@op(_infer, element=_element, anchor=True, flops=_flops)
+@op(
+    _infer,
+    element=_element,
+    anchor=True,
+    flops=_flops,
+    examples=(
+        "f32[4, 8], f32[8, 5]",
+        "f32[batch, 3, 4, 6], f32[3, 6, 2]",
+        "f32[2, 1, 4, 3], f32[5, 3, seq]",
+        "i64[3, 4], i64[4, 2]",
+        "f32[3, 0], f32[0, 2]",
+    ),
+)
 def matmul(a: Any, b: Any) -> Any:
     """Product over the last axis of `a` and the second last of `b`; leading axes broadcast."""
     return np.matmul(a, b)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.graph import op
+from ..ir.scalar import Scalar, constant, in_range, select
 from ..ir.size import Dim, ceildiv, floordiv
 from ..ir.types import TensorType
 
@@ -18,7 +19,13 @@ def _infer_panels(w: TensorType) -> TensorType:
     return w.with_shape((*batch, ceildiv(columns, WIDTH), rows, WIDTH))
 
 
-@op(_infer_panels)
+def _panels_element(at: tuple[Dim, ...], w: Any) -> Scalar:
+    *batch, panel, row, lane = at
+    column = panel * WIDTH + lane
+    return select(in_range(column, w.type.shape[-1]), lambda: w(*batch, row, column), constant(0, w.type.dtype))
+
+
+@op(_infer_panels, element=_panels_element, examples=("f32[5, 16]", "f32[3, 20]", "f32[2, 4, 7]"))
 def panels(w: Any) -> Any:
     """`[..., rows, columns]` as `[..., ceil(columns / 16), rows, 16]`, zeros beyond the last column."""
     *batch, rows, columns = w.shape
@@ -41,7 +48,11 @@ def _unpanel_element(at: tuple[Dim, ...], p: Any, columns: int) -> Any:
     return p(*batch, panel, row, column - panel * WIDTH)
 
 
-@op(_infer_unpanel, element=_unpanel_element)
+@op(
+    _infer_unpanel,
+    element=_unpanel_element,
+    examples=("f32[1, 5, 16], columns=16", "f32[2, 3, 16], columns=20", "f32[2, 1, 4, 16], columns=7"),
+)
 def unpanel(p: Any, *, columns: int) -> Any:
     """The matrix that `panels` packed."""
     *batch, count, rows, width = p.shape

@@ -25,14 +25,14 @@ def unflatten_index(flat: Dim, shape: tuple[Dim, ...]) -> tuple[Dim, ...]:
     at: list[Dim] = []
     for n, d in enumerate(shape):
         inner = product(shape[n + 1 :])
-        i = floordiv(flat, inner)
+        i = floordiv(flat, inner) if inner != 0 else 0
         at.append(0 if d == 1 else i)
         flat = flat - inner * i
     return tuple(at)
 
 
 def reindex(at: tuple[Dim, ...], old: tuple[Dim, ...], new: tuple[Dim, ...]) -> tuple[Dim, ...]:
-    """The index in shape `new` of the element at `at` in shape `old`, group of dimensions by group, so that equal parts stay simple."""
+    """The index in shape `new` of the element at `at` in shape `old`; equal groups of dimensions stay apart."""
     result: list[Dim] = []
     i = j = 0
     while i < len(old) or j < len(new):
@@ -71,8 +71,17 @@ def _infer_reshape(x: TensorType, *, shape: tuple[Dim, ...]) -> TensorType:
     _infer_reshape,
     element=lambda at, x, shape: x(*reindex(at, shape, x.type.shape)),
     forward=lambda at, x, shape: reindex(at, x.shape, shape),
+    examples=(
+        "f32[4, 6], shape=(2, 12)",
+        "f32[batch, 4, 6], shape=(batch, 24)",
+        "f32[batch, seq, 6], shape=(batch, seq, 2, 3)",
+        "f32[batch, 5], shape=(batch*5,)",
+        "i64[1], shape=()",
+        "f32[2, 0, 3], shape=(0, 7)",
+        "f32[2, 3, 4], shape=(4, 3, 2)",
+    ),
 )
-def reshape(x: Any, *, shape: tuple[Dim, ...]) -> Any:
+def reshape(x: Any, *, shape: tuple[int, ...]) -> Any:
     """The same elements in row-major order under another shape."""
     return np.reshape(x, shape)
 
@@ -92,7 +101,7 @@ def invert(axes: tuple[int, ...]) -> tuple[int, ...]:
     _infer_transpose,
     element=lambda at, x, axes: x(*(at[i] for i in invert(axes))),
     forward=lambda at, x, axes: tuple(at[a] for a in axes),
-    examples=(),
+    examples=("f32[4, 8], axes=(1, 0)", "f32[batch, 3, 4, 5], axes=(0, 2, 3, 1)", "i64[2, 3, 4], axes=(2, 0, 1)"),
 )
 def transpose(x: Any, *, axes: tuple[int, ...]) -> Any:
     """Axis `i` of the result is axis `axes[i]` of `x`."""
@@ -114,8 +123,12 @@ def _expand_element(at: tuple[Dim, ...], x: Any, shape: tuple[Dim, ...]) -> Scal
     return result
 
 
-@op(_infer_expand, element=_expand_element)
-def expand(x: Any, *, shape: tuple[Dim, ...]) -> Any:
+@op(
+    _infer_expand,
+    element=_expand_element,
+    examples=("f32[4, 1], shape=(4, 8)", "f32[batch, 1, 3], shape=(2, batch, 5, 3)", "i64[()], shape=(3, 2)"),
+)
+def expand(x: Any, *, shape: tuple[int, ...]) -> Any:
     """Repeat axes of size 1 (and new leading axes) up to `shape`."""
     return np.broadcast_to(x, shape)
 
@@ -123,12 +136,18 @@ def expand(x: Any, *, shape: tuple[Dim, ...]) -> Any:
 def _infer_slice(x: TensorType, *, axis: int, start: Dim, stop: Dim, step: int = 1) -> TensorType:
     if step < 1:
         raise TypeError(f"a step of {step}: flip first")
-    return x.with_shape((*x.shape[:axis], ceildiv(stop - start, step), *x.shape[axis + 1 :]))
+    return x.with_axis(axis, ceildiv(stop - start, step))
 
 
 @op(
     _infer_slice,
     element=lambda at, x, axis, start, stop, step: x(*at[:axis], at[axis] * step + start, *at[axis + 1 :]),
+    examples=(
+        "f32[4, 8], axis=1, start=2, stop=7",
+        "f32[9, 4], axis=0, start=1, stop=9, step=3",
+        "f32[batch, seq + 2], axis=1, start=1, stop=seq + 1",
+        "i64[5], axis=0, start=3, stop=3",
+    ),
 )
 def slice_(x: Any, *, axis: int, start: Dim, stop: Dim, step: int = 1) -> Any:
     """Elements `start, start + step, ...` below `stop` of one axis; bounds lie within the axis."""
@@ -136,8 +155,10 @@ def slice_(x: Any, *, axis: int, start: Dim, stop: Dim, step: int = 1) -> Any:
 
 
 @op(
-    lambda x, axis: x,
+    lambda x, axis: x.with_axis(axis, x.shape[axis]),
     element=lambda at, x, axis: x(*at[:axis], x.type.shape[axis] - 1 - at[axis], *at[axis + 1 :]),
+    forward=lambda at, x, axis: (*at[:axis], x.shape[axis] - 1 - at[axis], *at[axis + 1 :]),
+    examples=("f32[4, 8], axis=1", "i64[batch, 3], axis=0"),
 )
 def flip(x: Any, *, axis: int) -> Any:
     """The elements of one axis in reverse order."""
