@@ -89,7 +89,7 @@ def read_tensors(blob: memoryview, what: str) -> dict[str, Tensor]:
     if not isinstance(header, dict) or again.ljust(_aligned(8 + len(again)) - 8) != written:
         raise Malformed(f"{what}: the safetensors header is not a canonical JSON object")
     found: dict[str, Tensor] = {}
-    end = 0
+    end, last = 0, ""
     for begin, size, name, tensor in sorted(_tensor(name, record, data, what) for name, record in header.items()):
         if begin != end:
             raise Malformed(f"{what}: tensor {name!r} begins at {begin}, not at {end}")
@@ -99,7 +99,9 @@ def read_tensors(blob: memoryview, what: str) -> dict[str, Tensor]:
             continue
         if begin % ALIGNMENT:
             raise Malformed(f"{what}: tensor {name!r} begins at {begin}, not at a multiple of {ALIGNMENT}")
-        found[name] = tensor
+        if name < last:
+            raise Malformed(f"{what}: tensor {name!r} stands after {last!r}")
+        found[name], last = tensor, name
     if end != len(data):
         raise Malformed(f"{what}: the tensors end at {end}, the data at {len(data)}")
     return found
@@ -121,7 +123,7 @@ def _tensor(name: str, record: object, data: memoryview, what: str) -> tuple[int
 
 def _check_pad(name: str, tensor: Tensor, end: int, what: str) -> None:
     gap = bytes(flat(tensor.data))
-    if len(gap) >= ALIGNMENT or end % ALIGNMENT or any(gap):
+    if not 0 < len(gap) < ALIGNMENT or end % ALIGNMENT or any(gap) or name != f"{PAD}{end - len(gap)}":
         raise Malformed(f"{what}: {name!r} is not a gap of zeros up to a multiple of {ALIGNMENT}")
 
 

@@ -109,6 +109,11 @@ REFUSED = {
         forged({"a": record(0, 4, shape=[1]), "b": record(4, 64, shape=[15])}),
         "weights: tensor 'b' begins at 4, not at a multiple of 64",
     ),
+    "order": (forged({"a": record(64, 128), "b": record()}, bytes(128)), "weights: tensor 'a' stands after 'b'"),
+    "gap's name": (
+        forged({"a": record(0, 4, shape=[1]), "~pad.0": GAP}),
+        "weights: '~pad.0' is not a gap of zeros up to a multiple of 64",
+    ),
     "gap": (
         forged({"a": record(0, 4, shape=[1]), "~pad.4": GAP}, b"\x01" * 64),
         "weights: '~pad.4' is not a gap of zeros up to a multiple of 64",
