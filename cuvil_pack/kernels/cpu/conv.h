@@ -1,0 +1,158 @@
+// Two-dimensional convolution of NHWC images in f32, by indirection: no image is ever unfolded.
+//
+// It is the product of gemm.h with M = batch * out_height * out_width pixels, N = out_channels of a group, and
+// K = kernel_h * kernel_w * channels of a group. Weights are packed like any B, group by group: panels
+// [groups][ceil(N / 16)][K][16]. A tile is mr consecutive output pixels; every tap gives each of them the address of
+// its input pixel, or of a row of zeros outside of the image. Where a whole tile is inside, a row of taps is one run.
+//
+// Units, schedule and results are as in gemm.h (kc is not used); the epilogue sees pixels and channels of all groups.
+#pragma once
+
+#include "gemm.h"
+
+typedef struct {
+    int64_t batch, height, width, out_height, out_width;
+    int64_t groups, channels, out_channels; // channels of one group
+    int64_t kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, pad_top, pad_left;
+} cv_conv_size;
+
+// Pixel (h, w) of image n starts at data + n * batch_stride + h * row_stride + w * column_stride.
+typedef struct {
+    const float *data;
+    int64_t batch_stride, row_stride, column_stride;
+} cv_images;
+
+// Where the kernel's first tap falls for each pixel of a tile: its row, its column, its offset in the images.
+typedef struct {
+    int64_t h[CV_TILE_ROWS], w[CV_TILE_ROWS], offset[CV_TILE_ROWS];
+    int inside;
+} cv_conv_pixels;
+
+typedef struct {
+    cv_conv_size size;
+    cv_images images;
+    const float *zeros;
+    const float *b;
+    int64_t group, m0, mb, n0, nb;
+} cv_conv_tile;
+
+CV_INLINE cv_gemm_size cv_conv_product(cv_conv_size s)
+{
+    return (cv_gemm_size){s.groups, s.batch * s.out_height * s.out_width, s.out_channels,
+                          s.kernel_h * s.kernel_w * s.channels};
+}
+
+CV_INLINE int64_t cv_conv_units(cv_gemm_schedule schedule, cv_conv_size size)
+{
+    return cv_gemm_units(schedule, cv_conv_product(size));
+}
+
+CV_INLINE int cv_conv_inside(int64_t first, int64_t last, int64_t size) { return first >= 0 && last < size; }
+
+// The pixels of a tile; those behind the last valid one repeat it.
+CV_INLINE cv_conv_pixels cv_conv_locate(cv_conv_tile t, int mr)
+{
+    const cv_conv_size s = t.size;
+    const int64_t reach_h = (s.kernel_h - 1) * s.dilation_h, reach_w = (s.kernel_w - 1) * s.dilation_w;
+    int64_t w = t.m0 % s.out_width, h = t.m0 / s.out_width % s.out_height, n = t.m0 / s.out_width / s.out_height;
+    cv_conv_pixels at;
+    at.inside = 1;
+    for (int i = 0; i < mr; i++) {
+        at.h[i] = h * s.stride_h - s.pad_top;
+        at.w[i] = w * s.stride_w - s.pad_left;
+        at.offset[i] = n * t.images.batch_stride + at.h[i] * t.images.row_stride + at.w[i] * t.images.column_stride;
+        at.inside &= cv_conv_inside(at.h[i], at.h[i] + reach_h, s.height);
+        at.inside &= cv_conv_inside(at.w[i], at.w[i] + reach_w, s.width);
+        if (i + 1 >= t.mb)
+            continue;
+        if (++w < s.out_width)
+            continue;
+        w = 0;
+        if (++h < s.out_height)
+            continue;
+        h = 0;
+        n++;
+    }
+    return at;
+}
+
+CV_INLINE void cv_conv_do_tile(cv_conv_tile t, int mr, int nr, cv_epilogue *epilogue, void *ctx)
+{
+    const cv_conv_size s = t.size;
+    const cv_conv_pixels at = cv_conv_locate(t, mr);
+    const float *const data = t.images.data + t.group * s.channels;
+    const int flat = at.inside && s.dilation_w == 1 && t.images.column_stride == s.channels;
+    const int64_t runs = flat ? s.kernel_h : s.kernel_h * s.kernel_w;
+    const int64_t run = flat ? s.kernel_w * s.channels : s.channels;
+    const int64_t panel = s.kernel_h * s.kernel_w * s.channels * CV_PANEL;
+    int64_t r = 0, q = 0;
+    cv_tile acc;
+    cv_tile_zero(&acc, mr, nr);
+    for (int64_t i = 0; i < runs; i++) {
+        const int64_t dh = r * s.dilation_h, dw = q * s.dilation_w;
+        const int64_t tap = dh * t.images.row_stride + dw * t.images.column_stride;
+        const float *rows[CV_TILE_ROWS];
+        CV_UNROLL
+        for (int p = 0; p < mr; p++) {
+            const int inside = (uint64_t)(at.h[p] + dh) < (uint64_t)s.height && (uint64_t)(at.w[p] + dw) < (uint64_t)s.width;
+            rows[p] = inside ? data + at.offset[p] + tap : t.zeros;
+        }
+        cv_tile_pin(rows, mr);
+        cv_tile_madd(&acc, rows, t.b + i * run * CV_PANEL, panel, run, mr, nr);
+        q = flat || q + 1 == s.kernel_w ? 0 : q + 1;
+        r += q == 0;
+    }
+    _Alignas(64) float tile[CV_TILE_ROWS * CV_TILE_COLUMNS];
+    cv_tile_store(&acc, tile, mr, nr);
+    epilogue(ctx, tile, nr, t.m0, t.mb, t.n0 + t.group * s.out_channels, t.nb);
+}
+
+// All pixels of a block for the tile's columns.
+CV_INLINE void cv_conv_do_column(cv_conv_tile t, int64_t m1, int mr, int nr, cv_epilogue *epilogue, void *ctx)
+{
+    for (t.mb = mr; t.m0 + mr <= m1; t.m0 += mr)
+        cv_conv_do_tile(t, mr, nr, epilogue, ctx);
+    t.mb = m1 - t.m0;
+    if (t.mb == 0)
+        return;
+    if (mr > 1 && t.mb <= mr / 2)
+        cv_conv_do_tile(t, mr / 2, nr, epilogue, ctx);
+    else
+        cv_conv_do_tile(t, mr, nr, epilogue, ctx);
+}
+
+CV_INLINE void cv_conv_do_block(cv_conv_tile t, cv_gemm_block block, int64_t depth, int mr, int nr,
+                                cv_epilogue *epilogue, void *ctx)
+{
+    while (t.n0 < block.n1) {
+        const int64_t left = block.n1 - t.n0;
+        const int full = t.size.out_channels % nr == 0 || left > nr - CV_PANEL;
+        const int width = full ? nr : nr > 32 && left > CV_PANEL ? 32 : CV_PANEL;
+        t.nb = cv_least(width, left);
+        if (full)
+            cv_conv_do_column(t, block.m1, mr, nr, epilogue, ctx);
+        else if (width == 32)
+            cv_conv_do_column(t, block.m1, mr, 32, epilogue, ctx);
+        else
+            cv_conv_do_column(t, block.m1, mr, CV_PANEL, epilogue, ctx);
+        t.n0 += width;
+        t.b += width * depth;
+    }
+}
+
+// Units [begin, end). zeros: `channels` floats of zero.
+CV_INLINE void cv_conv(cv_gemm_schedule schedule, cv_conv_size size, cv_images images, const float *weights,
+                       const float *zeros, cv_epilogue *epilogue, void *ctx, int64_t begin, int64_t end)
+{
+    const cv_gemm_size product = cv_conv_product(size);
+    const int64_t group = cv_panel_floats(product.k, product.n);
+    for (int64_t unit = begin; unit < end; unit++) {
+        const cv_gemm_block block = cv_gemm_unit(schedule, product, unit);
+        const cv_conv_tile t = {
+            .size = size, .images = images, .zeros = zeros,
+            .b = weights + block.batch * group + block.n0 * product.k,
+            .group = block.batch, .m0 = block.m0, .n0 = block.n0,
+        };
+        cv_conv_do_block(t, block, product.k, schedule.mr, schedule.nr, epilogue, ctx);
+    }
+}
