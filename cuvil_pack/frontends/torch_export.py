@@ -125,6 +125,6 @@ def _ranged(name: str, wanted: Range | None, given: Axis | None, found: Any) -> 
     lo, hi = wanted if isinstance(wanted, tuple) else (given.lo, given.hi) if given else (1, None)
     if found.lower > 2:
         lo = max(lo, int(found.lower))
-    if found.upper.is_finite and int(found.upper) < sys.maxsize // 2:
+    if found.upper.is_Integer and int(found.upper) < sys.maxsize // 2:
         hi = int(found.upper) if hi is None else min(hi, int(found.upper))
     return named(name, lo, hi)

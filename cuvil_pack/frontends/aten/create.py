@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...ir import size
 from ...ir.graph import Value
 from ...ir.size import Dim
 from ...ir.types import DType, TensorType
@@ -92,16 +91,6 @@ def _places(shape: Sequence[Dim]) -> tuple[Value, Value]:
     """The row `[rows, 1]` and the column `[1, columns]` of each place."""
     rows, columns = shape
     return shaped(arange_of(rows), (rows, 1)), shaped(arange_of(columns), (1, columns))
-
-
-@aten("sym_size")
-def sym_size(x: Value, axis: int) -> Dim:
-    return x.type.shape[axis]
-
-
-@aten("sym_numel", "numel")
-def sym_numel(x: Value) -> Dim:
-    return size.product(x.type.shape)
 
 
 @aten("one_hot")

@@ -148,7 +148,7 @@ def call(node: Any, env: dict[Any, Any], state: Translation) -> Any:
 
 def _unknown_too(node: Any, state: Translation, where: Where) -> Missing:
     """A node behind one that could not be said is listed only where it has no translation of its own."""
-    known = find(name_of(node.target)) or not name_of(node.target).startswith("aten.")
+    known = find(name_of(node.target)) or not hasattr(node.target, "_schema")
     return MISSING if known else state.refuse(name_of(node.target), "", where)
 
 
@@ -158,14 +158,14 @@ def _translated(node: Any, args: Any, kwargs: dict[str, Any], state: Translation
         return _item(args[0], args[1])
     if name in INLINED:
         return _inline(args[INLINED[name]], args[INLINED[name] + 1 :], state)
-    f = find(name)
-    if f is not None and wants_result(f):
-        return f(*args, **kwargs, result=type_of(_first(value), state.names))
-    if f is not None:
-        return f(*args, **kwargs)
     if type(value).__name__ == "SymInt" or isinstance(value, int):
-        return dim_of(value, state.names)
-    raise Refused("")
+        return args[0].type.shape[args[1]] if name.startswith("sym_size") else dim_of(value, state.names)
+    f = find(name) if hasattr(node.target, "_schema") else None
+    if f is None:
+        raise Refused("")
+    if wants_result(f):
+        return f(*args, **kwargs, result=type_of(_first(value), state.names))
+    return f(*args, **kwargs)
 
 
 def _item(values: Sequence[Any], n: int) -> Any:
