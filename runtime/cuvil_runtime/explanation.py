@@ -34,6 +34,10 @@ class Explanation(NamedTuple):
     fits: tuple[Fit, ...]
     chosen: str | None
 
+    @property
+    def good(self) -> bool:
+        return self.chosen is not None
+
     def data(self) -> dict[str, object]:
         """The same for `--json`."""
         features = {"features": sorted(self.cpu.features), "hidden": sorted(self.cpu.hidden)}

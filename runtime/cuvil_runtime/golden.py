@@ -44,13 +44,14 @@ class Verification(NamedTuple):
     skipped: dict[str, str]
 
     @property
-    def agrees(self) -> bool:
+    def good(self) -> bool:
+        """Every output agrees."""
         return all(compared.agrees for compared in self.compared)
 
     def data(self) -> dict[str, object]:
         """The same for `--json`."""
         compared = [one._asdict() | {"agrees": one.agrees} for one in self.compared]
-        return {"bundle": self.bundle, "agrees": self.agrees, "skipped": self.skipped, "compared": compared}
+        return {"bundle": self.bundle, "agrees": self.good, "skipped": self.skipped, "compared": compared}
 
     def __str__(self) -> str:
         lines = [

@@ -97,12 +97,8 @@ class Session:
 
     @property
     def report(self) -> dict[str, object]:
-        """What the packer recorded about the build; empty when it recorded nothing."""
-        import json
-
-        if "report" not in self._bundle.sections:
-            return {}
-        return dict(json.loads(bytes(self._bundle.section("report"))))
+        """What the packer recorded about the build."""
+        return self._bundle.report()
 
     def __call__(self, *arrays: object) -> Array | tuple[Array, ...]:
         """Inputs in the model's order -> the output, or a tuple of them when the model has not exactly one."""

@@ -1,8 +1,4 @@
-"""The file itself: a 128-byte header, the manifest, then sections. `assemble` writes it, `Bundle` reads it.
-
-The header, little-endian: magic (10 bytes), format u16, flags u32, file size u64, manifest offset u64,
-manifest size u64, 56 zero bytes, SHA-256 of the 96 bytes before it followed by the manifest.
-"""
+"""The file itself: a 128-byte header, the manifest, then sections. `assemble` writes it, `Bundle` reads it."""
 
 from __future__ import annotations
 
@@ -16,14 +12,7 @@ from typing import TYPE_CHECKING
 
 from cuvil_schema.digest import digest, digest_view, flat
 from cuvil_schema.errors import BundleError, Damaged, Malformed, NewerFormat, NotABundle, Unreadable
-from cuvil_schema.manifest import (
-    FORMAT,
-    Manifest,
-    Section,
-    decode_manifest,
-    encode_manifest,
-    section_name,
-)
+from cuvil_schema.manifest import FORMAT, Manifest, Section, decode_manifest, encode_manifest, section_name
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -126,6 +115,17 @@ class Bundle:
         """Let go of the file; views that were handed out stay valid."""
         self.view = memoryview(b"")
 
+    def report(self) -> dict[str, object]:
+        """What the packer recorded about the build; empty when it recorded nothing."""
+        import json
+
+        if "report" not in self.sections:
+            return {}
+        try:
+            return dict(json.loads(bytes(self.section("report"))))
+        except (ValueError, TypeError, RecursionError):
+            raise self.blame(Malformed("section report is not a JSON object")) from None
+
     def __enter__(self) -> Bundle:
         return self
 
@@ -134,11 +134,9 @@ class Bundle:
 
 
 def _mapped(path: str) -> memoryview:
+    file = -1
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except (OSError, ValueError) as error:
-        raise Unreadable(_reason(error)) from None
-    try:
         status = os.fstat(file)
         if not S_ISREG(status.st_mode):
             raise Unreadable("is not a regular file")
@@ -147,13 +145,10 @@ def _mapped(path: str) -> memoryview:
             raise Damaged(f"has {status.st_size} bytes, a header alone has {HEADER.size}")
         return memoryview(mmap.mmap(file, 0, access=mmap.ACCESS_READ))
     except (OSError, ValueError) as error:
-        raise Unreadable(_reason(error)) from None
+        raise Unreadable(getattr(error, "strerror", None) or str(error)) from None
     finally:
-        os.close(file)
-
-
-def _reason(error: OSError | ValueError) -> str:
-    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        if file >= 0:
+            os.close(file)
 
 
 def _check_magic(start: bytes) -> None:

@@ -1,11 +1,13 @@
 """Strict reading of decoded data: a value of a wrong type, length or spelling is Malformed, and where."""
 
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Iterable
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from cuvil_schema.errors import Malformed
 
 T = TypeVar("T")
+Rest = ParamSpec("Rest")
+Read = Callable[Concatenate[object, str, Rest], T]
 
 MAX_NAME = 255
 MAX_TEXT = 65_536
@@ -24,22 +26,26 @@ def record(data: object, what: str, *keys: str) -> list[object]:
     return [data[key] for key in keys]
 
 
-def each(data: object, what: str, most: int, read: Callable[[object, str], T]) -> tuple[T, ...]:
-    """A list of at most `most` items, every one read by `read(item, where)`."""
+def each(
+    data: object, what: str, most: int, read: Read[Rest, T], *rest: Rest.args, **named: Rest.kwargs
+) -> tuple[T, ...]:
+    """A list of at most `most` items, every one read by `read(item, where, *rest)`."""
     if not isinstance(data, list):
         raise Malformed(f"{what} is {kind(data)}, not a list")
     if len(data) > most:
         raise Malformed(f"{what} has {len(data)} items, the format allows {most}")
-    return tuple(read(item, f"{what}[{index}]") for index, item in enumerate(data))
+    return tuple(read(item, f"{what}[{index}]", *rest, **named) for index, item in enumerate(data))
 
 
-def table(data: object, what: str, most: int, read: Callable[[object, str], T]) -> dict[str, T]:
-    """A map of at most `most` names, every value read by `read(value, where)`."""
+def table(
+    data: object, what: str, most: int, read: Read[Rest, T], *rest: Rest.args, **named: Rest.kwargs
+) -> dict[str, T]:
+    """A map of at most `most` names, every value read by `read(value, where, *rest)`."""
     if not isinstance(data, dict):
         raise Malformed(f"{what} is {kind(data)}, not a map")
     if len(data) > most:
         raise Malformed(f"{what} has {len(data)} items, the format allows {most}")
-    return {name(key, what): read(value, f"{what}[{key!r}]") for key, value in data.items()}
+    return {name(key, what): read(value, f"{what}[{key!r}]", *rest, **named) for key, value in data.items()}
 
 
 def integer(data: object, what: str, low: int, high: int) -> int:
@@ -89,12 +95,19 @@ def choice(data: object, what: str, choices: tuple[str, ...]) -> str:
     return found
 
 
-def unique(names: tuple[str, ...], what: str) -> None:
+class Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+def unique(records: Iterable[Named], what: str) -> set[str]:
+    """The names of `records`, no two equal."""
     seen: set[str] = set()
-    for each_name in names:
-        if each_name in seen:
-            raise Malformed(f"{what} names {each_name!r} twice")
-        seen.add(each_name)
+    for named in records:
+        if named.name in seen:
+            raise Malformed(f"{what} names {named.name!r} twice")
+        seen.add(named.name)
+    return seen
 
 
 def kind(data: object) -> str:

@@ -1,6 +1,6 @@
 """The manifest of a bundle as frozen data, strictly read: what goes in and out, what runs where, and where it lies."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from cuvil_schema import fields
@@ -130,71 +130,64 @@ def decode_manifest(packed: bytes) -> Manifest:
     written = data.get("format") if isinstance(data, dict) else None
     if type(written) is int and written != FORMAT:
         raise NewerFormat(f"the manifest is of format {written}, this reader knows format {FORMAT}")
-    version, producer, model, accuracy, sizes, entries, variants, sections, golden = fields.record(
-        data,
-        "manifest",
-        "format",
-        "producer",
-        "model",
-        "accuracy",
-        "sizes",
-        "entries",
-        "variants",
-        "sections",
-        "golden",
+    version, producer, model, accuracy, sizes, entries, variants, golden, sections = fields.record(
+        data, "manifest", "format", *(field for field in Manifest._fields if field != "source")
     )
     fields.integer(version, "format", FORMAT, FORMAT)
-    model_name, source = fields.record(model, "manifest.model", "name", "source")
+    name, source = fields.record(model, "manifest.model", "name", "source")
     known = fields.each(sizes, "sizes", 64, _size)
-    fields.unique(tuple(size.name for size in known), "sizes")
-    ranges = {size.name: (size.min, size.max) for size in known}
+    fields.unique(known, "sizes")
     manifest = Manifest(
-        producer=fields.name(producer, "producer"),
-        model=fields.name(model_name, "model.name"),
-        source=fields.text(source, "model.source"),
-        accuracy=fields.name(accuracy, "accuracy"),
-        sizes=known,
-        entries=fields.each(entries, "entries", 64, lambda item, what: _entry(item, what, ranges)),
-        variants=fields.each(variants, "variants", 64, _variant),
-        golden=fields.each(golden, "golden", MAX_ITEMS, _golden),
-        sections=fields.each(sections, "sections", MAX_SECTIONS, _section),
+        fields.name(producer, "producer"),
+        fields.name(name, "model.name"),
+        fields.text(source, "model.source"),
+        fields.name(accuracy, "accuracy"),
+        known,
+        fields.each(entries, "entries", 64, _entry, {size.name: (size.min, size.max) for size in known}),
+        fields.each(variants, "variants", 64, _variant),
+        fields.each(golden, "golden", MAX_ITEMS, _golden),
+        fields.each(sections, "sections", MAX_SECTIONS, _section),
     )
     _check(manifest)
     return manifest
 
 
 def _size(data: object, what: str) -> Size:
-    name, low, high = fields.record(data, what, "name", "min", "max")
+    name, low, high = fields.record(data, what, *Size._fields)
     least = fields.integer(low, f"{what}.min", 0, MAX_SIZE)
     most = None if high is None else fields.integer(high, f"{what}.max", least, MAX_SIZE)
     return Size(fields.identifier(name, f"{what}.name"), least, most)
 
 
-def _entry(data: object, what: str, ranges: dict[str, Range]) -> Entry:
-    name, inputs, outputs = fields.record(data, what, "name", "inputs", "outputs")
+def _entry(data: object, what: str, ranges: Mapping[str, Range]) -> Entry:
+    name, inputs, outputs = fields.record(data, what, *Entry._fields)
     called = fields.identifier(name, f"{what}.name")
-    taken = fields.each(inputs, f"{called}.inputs", MAX_ITEMS, lambda item, at: _spec(item, at, ranges))
-    given = fields.each(outputs, f"{called}.outputs", MAX_ITEMS, lambda item, at: _spec(item, at, ranges))
-    fields.unique(tuple(spec.name for spec in taken), f"{called}.inputs")
-    fields.unique(tuple(spec.name for spec in given), f"{called}.outputs")
-    solved = {dim for spec in taken for dim in spec.shape if isinstance(dim, str)}
-    for spec in taken + given:
-        for size in (size for dim in spec.shape for size in names(dim)):
-            if size not in solved:
-                raise Malformed(f"{called}: size {size!r} of {spec} stands alone in no input, so no call can give it")
-    return Entry(called, taken, given)
+    entry = Entry(
+        called,
+        fields.each(inputs, f"{called}.inputs", MAX_ITEMS, _spec, ranges),
+        fields.each(outputs, f"{called}.outputs", MAX_ITEMS, _spec, ranges),
+    )
+    fields.unique(entry.inputs, f"{called}.inputs")
+    fields.unique(entry.outputs, f"{called}.outputs")
+    solved = {dim for spec in entry.inputs for dim in spec.shape}
+    for spec in entry.inputs + entry.outputs:
+        for dim in spec.shape:
+            for size in names(dim):
+                if size not in solved:
+                    raise Malformed(f"{called}: size {size!r} of {spec} is alone in no input, so no call can give it")
+    return entry
 
 
-def _spec(data: object, what: str, ranges: dict[str, Range]) -> Spec:
-    name, dtype, shape = fields.record(data, what, "name", "dtype", "shape")
+def _spec(data: object, what: str, ranges: Mapping[str, Range]) -> Spec:
+    name, dtype, shape = fields.record(data, what, *Spec._fields)
     return Spec(
         fields.name(name, f"{what}.name"),
         fields.choice(dtype, f"{what}.dtype", tuple(DTYPES)),
-        fields.each(shape, f"{what}.shape", MAX_RANK, lambda item, at: _dim(item, at, ranges)),
+        fields.each(shape, f"{what}.shape", MAX_RANK, _dim, ranges),
     )
 
 
-def _dim(data: object, what: str, ranges: dict[str, Range]) -> Expr:
+def _dim(data: object, what: str, ranges: Mapping[str, Range]) -> Expr:
     dim = expression(data, ranges.keys(), what)
     if isinstance(dim, int):
         return fields.integer(dim, what, 0, MAX_DIM)
@@ -205,7 +198,7 @@ def _dim(data: object, what: str, ranges: dict[str, Range]) -> Expr:
 
 
 def _variant(data: object, what: str) -> Variant:
-    name, arch, features, code, plan = fields.record(data, what, "name", "arch", "features", "code", "plan")
+    name, arch, features, code, plan = fields.record(data, what, *Variant._fields)
     return Variant(
         fields.label(name, f"{what}.name"),
         fields.choice(arch, f"{what}.arch", ARCHES),
@@ -216,7 +209,7 @@ def _variant(data: object, what: str) -> Variant:
 
 
 def _section(data: object, what: str) -> Section:
-    name, offset, size, sha256 = fields.record(data, what, "name", "offset", "size", "sha256")
+    name, offset, size, sha256 = fields.record(data, what, *Section._fields)
     if not isinstance(sha256, bytes) or len(sha256) != 32:
         raise Malformed(f"{what}.sha256 is not 32 bytes")
     return Section(
@@ -239,12 +232,12 @@ def section_name(data: object, what: str) -> str:
 
 
 def _golden(data: object, what: str) -> Golden:
-    entry, sizes, tolerance = fields.record(data, what, "entry", "sizes", "tolerance")
+    entry, sizes, tolerance = fields.record(data, what, *Golden._fields)
     if not isinstance(tolerance, float) or not 0 <= tolerance <= 1:
         raise Malformed(f"{what}.tolerance is {tolerance!r}, not a float in 0..1")
     return Golden(
         fields.identifier(entry, f"{what}.entry"),
-        fields.table(sizes, f"{what}.sizes", 64, lambda item, at: fields.integer(item, at, 0, MAX_SIZE)),
+        fields.table(sizes, f"{what}.sizes", 64, fields.integer, 0, MAX_SIZE),
         tolerance,
     )
 
@@ -254,11 +247,10 @@ def _check(manifest: Manifest) -> None:
         raise Malformed("entries is empty")
     if not manifest.variants:
         raise Malformed("variants is empty")
-    fields.unique(tuple(entry.name for entry in manifest.entries), "entries")
-    fields.unique(tuple(variant.name for variant in manifest.variants), "variants")
-    entries = {entry.name for entry in manifest.entries}
+    entries = fields.unique(manifest.entries, "entries")
+    fields.unique(manifest.variants, "variants")
     for golden in manifest.golden:
         if golden.entry not in entries:
             raise Malformed(f"golden: no entry is named {golden.entry!r}")
-        if golden.sizes.keys() - manifest.ranges().keys():
-            raise Malformed(f"golden: no size is named {min(golden.sizes.keys() - manifest.ranges().keys())!r}")
+        if unknown := golden.sizes.keys() - manifest.ranges().keys():
+            raise Malformed(f"golden: no size is named {min(unknown)!r}")

@@ -66,7 +66,7 @@ def decode_plan(packed: bytes, manifest: Manifest, weights: int | None, what: st
     """The plan in `packed`: offsets inside the arena and the `weights` bytes of tensor data, indices in range."""
     data = decode(packed, what)
     names = frozenset(manifest.ranges())
-    plan = fields.table(data, what, 64, lambda item, at: _entry(item, at, names))
+    plan = fields.table(data, what, 64, _entry, names)
     expected = {entry.name for entry in manifest.entries}
     if plan.keys() != expected:
         raise Malformed(f"{what} has the entries {', '.join(sorted(plan))}, the manifest {', '.join(sorted(expected))}")
@@ -77,23 +77,17 @@ def decode_plan(packed: bytes, manifest: Manifest, weights: int | None, what: st
 
 def _entry(data: object, what: str, names: frozenset[str]) -> EntryPlan:
     arena, steps, buffers, *totals = fields.record(data, what, "arena", "steps", "buffers", *TOTALS)
-    weights, activations, scratch, peak = (
-        expression(total, names, f"{what}.{key}") for key, total in zip(TOTALS, totals, strict=True)
-    )
     return EntryPlan(
         expression(arena, names, f"{what}.arena"),
-        fields.each(steps, f"{what}.steps", MAX_STEPS, lambda item, at: _step(item, at, names)),
-        fields.each(buffers, f"{what}.buffers", MAX_STEPS, lambda item, at: _buffer(item, at, names)),
-        weights,
-        activations,
-        scratch,
-        peak,
+        fields.each(steps, f"{what}.steps", MAX_STEPS, _step, names),
+        fields.each(buffers, f"{what}.buffers", MAX_STEPS, _buffer, names),
+        *(expression(total, names, f"{what}.{key}") for key, total in zip(TOTALS, totals, strict=True)),
     )
 
 
 def _step(data: object, what: str, names: frozenset[str]) -> Step:
     kernel, ops, where, dtype, algorithm, flops, moved, reads, writes, schedule = fields.record(
-        data, what, "kernel", "ops", "where", "dtype", "algorithm", "flops", "bytes", "reads", "writes", "schedule"
+        data, what, *Step._fields
     )
     return Step(
         fields.name(kernel, f"{what}.kernel"),
@@ -118,7 +112,7 @@ def _setting(data: object, what: str) -> Data:
 
 
 def _buffer(data: object, what: str, names: frozenset[str]) -> Buffer:
-    name, kind, offset, size, shown = fields.record(data, what, "name", "kind", "offset", "bytes", "type")
+    name, kind, offset, size, shown = fields.record(data, what, *Buffer._fields)
     return Buffer(
         fields.name(name, f"{what}.name"),
         fields.choice(kind, f"{what}.kind", KINDS),
@@ -129,8 +123,7 @@ def _buffer(data: object, what: str, names: frozenset[str]) -> Buffer:
 
 
 def _check(plan: EntryPlan, manifest: Manifest, entry: Entry, weights: int | None, what: str) -> None:
-    fields.unique(tuple(buffer.name for buffer in plan.buffers), f"{what}.buffers")
-    known = {buffer.name for buffer in plan.buffers}
+    known = fields.unique(plan.buffers, f"{what}.buffers")
     for index, step in enumerate(plan.steps):
         for name in step.reads + step.writes:
             if name not in known:

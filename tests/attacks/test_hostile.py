@@ -121,7 +121,7 @@ MANIFESTS: dict[str, tuple[Change, str]] = {
     "unknown size": (put("entries", 0, "inputs", 0, "shape", ["m"]), "add.inputs[0].shape[0]: no size is named 'm'"),
     "unsolvable": (
         put("entries", 0, "inputs", 0, "shape", [["add", "n", 1]]),
-        "add: size 'n' of x: f32[n + 1] stands alone in no input, so no call can give it",
+        "add: size 'n' of x: f32[n + 1] is alone in no input, so no call can give it",
     ),
     "no dim": (put("entries", 0, "inputs", 0, "shape", [None]), "add.inputs[0].shape[0]: None is neither an integer"),
     "always negative": (

@@ -37,7 +37,7 @@ def test_difference(found: np.ndarray, expected: np.ndarray, error: float) -> No
 
 def test_verify_runs_what_can_run(toy_file: Path) -> None:
     verification = cuvil_runtime.verify(toy_file)
-    assert verification.agrees and list(verification.skipped) == ["imaginary"]
+    assert verification.good and list(verification.skipped) == ["imaginary"]
     assert [(one.entry, one.output, one.error) for one in verification.compared] == [
         ("add", "y", 0.0),
         ("main", "sum", 0.0),
@@ -50,7 +50,7 @@ def test_verify_runs_what_can_run(toy_file: Path) -> None:
 def test_verify_finds_a_difference(tmp_path: Path) -> None:
     file = _with_golden(tmp_path, np.float32([2, 4]))
     verification = cuvil_runtime.verify(file)
-    assert not verification.agrees and verification.compared[0].error == pytest.approx(1 / np.sqrt(20))
+    assert not verification.good and verification.compared[0].error == pytest.approx(1 / np.sqrt(20))
     assert "DIFFERS plain add[0] y: error 2.2e-01, allowed 1.0e-06 (n=2)" in str(verification)
 
 
@@ -72,7 +72,7 @@ def test_commands(toy_file: Path, tmp_path: Path) -> None:
     ran = command("run", toy_file)
     assert ran.returncode == 0 and "sum: float32[1, 3]\n[[6. 7. 8.]]" in ran.stdout
     np.save(tmp_path / "x.npy", np.float32([1, 2, 3]))
-    given = command("run", toy_file, f"x={tmp_path / 'x.npy'}", "--entry", "add", "--out", tmp_path / "y.npz", "--json")
+    given = command("run", toy_file, "--entry", "add", f"x={tmp_path / 'x.npy'}", "--out", tmp_path / "y.npz", "--json")
     assert json.loads(given.stdout)["outputs"] == {"y": {"dtype": "float32", "shape": [3]}}
     assert np.load(tmp_path / "y.npz")["y"].tolist() == [2, 3, 4]
 
@@ -81,9 +81,9 @@ def test_commands(toy_file: Path, tmp_path: Path) -> None:
     ("arguments", "sentence"),
     [
         (("run", "absent.cuvil"), "error: absent.cuvil: No such file or directory"),
-        (("run", "TOY", "x"), "error: 'x' is not NAME=FILE.npy"),
-        (("run", "TOY", "x=absent.npy"), "error: [Errno 2] No such file or directory: 'absent.npy'"),
-        (("run", "TOY", f"x={__file__}"), "is no .npy file"),
+        (("run", "TOY", "x"), "error: 'x' is not NAME=FILE.npy: [Errno 2] No such file"),
+        (("run", "TOY", "x=absent.npy"), "is not NAME=FILE.npy: [Errno 2] No such file or directory: 'absent.npy'"),
+        (("run", "TOY", f"x={__file__}"), "is not NAME=FILE.npy: "),
         (("run", "TOY", "--variant", "imaginary"), "error: toy.cuvil: variant imaginary needs imaginary_isa"),
     ],
 )
