@@ -85,6 +85,8 @@ class Entry:
 
     def ordered(self, arrays: Mapping[str, object], specs: tuple[ArraySpec, ...], side: str) -> list[object]:
         """The values of `arrays` in the order of `specs`, None where there is none; InputError for an unknown name."""
+        if not isinstance(arrays, Mapping):
+            raise InputError(f"{side}s are a {type(arrays).__name__}, not a mapping {{name: array}}: {_listed(specs)}")
         if unknown := arrays.keys() - {spec.name for spec in specs}:
             raise InputError(f"{self.name} has no {side} {min(map(repr, unknown))}; it has {_listed(specs)}")
         return [arrays.get(spec.name) for spec in specs]

@@ -94,6 +94,11 @@ def test_arguments_are_counted(toy: Session) -> None:
         toy(np.zeros((1, 3), np.float32))
 
 
+def test_feeds_are_a_mapping(toy: Session) -> None:
+    with pytest.raises(InputError, match=r"inputs are a list, not a mapping \{name: array\}: x: f32\[batch, 3\], ids"):
+        toy.run([1])
+
+
 def test_entries_have_names(toy: Session) -> None:
     with pytest.raises(InputError, match="toy has no entry 'decode'; it has main, add"):
         toy.run({}, entry="decode")

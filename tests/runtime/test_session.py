@@ -63,6 +63,18 @@ def test_a_session_describes_itself(toy: Session) -> None:
     assert [step.kernel for step in toy.plan["main"].steps] == ["k0_gather", "k1_add"]
 
 
+def test_a_report_that_is_none(tmp_path: Path) -> None:
+    parts = hand.toy()
+    for data in (b"[1]", b"{", b"[" * 100_000, b"\xff"):
+        parts.sections["report"] = data
+        session = cuvil_runtime.load(parts.write(tmp_path / "toy.cuvil"), threads=1)
+        with session, pytest.raises(cuvil_runtime.Malformed, match=r"toy\.cuvil: section report is not a JSON object"):
+            _ = session.report
+    del parts.sections["report"]
+    with cuvil_runtime.load(parts.write(tmp_path / "toy.cuvil"), threads=1) as session:
+        assert session.report == {}
+
+
 def test_times_are_one_number_a_step(toy: Session) -> None:
     assert toy.times(feeds(1)) == [7, 11]
 
