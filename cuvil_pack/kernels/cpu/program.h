@@ -90,7 +90,8 @@ struct cv_pool {
 enum { CV_SYS_MMAP = 9, CV_SYS_MUNMAP = 11, CV_SYS_SCHED_YIELD = 24, CV_SYS_MADVISE = 28, CV_SYS_GETPID = 39,
        CV_SYS_FUTEX = 202, CV_SYS_SCHED_GETAFFINITY = 204 };
 
-CV_INLINE long cv_syscall(long number, long a, long b, long c, long d, long e, long f) {
+CV_INLINE long cv_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
     long result;
     register long r10 __asm__("r10") = d;
     register long r8 __asm__("r8") = e;
@@ -104,7 +105,8 @@ CV_INLINE void cv_pause(void) { __asm__ volatile("pause" ::: "memory"); }
 
 typedef uint32_t cv_float_environment;
 
-CV_INLINE cv_float_environment cv_float_environment_get(void) {
+CV_INLINE cv_float_environment cv_float_environment_get(void)
+{
     uint32_t mxcsr;
     __asm__ volatile("stmxcsr %0" : "=m"(mxcsr)::"memory");
     return mxcsr;
@@ -119,7 +121,8 @@ static const cv_float_environment cv_default_float_environment = 0x1F80;
 enum { CV_SYS_FUTEX = 98, CV_SYS_SCHED_GETAFFINITY = 123, CV_SYS_SCHED_YIELD = 124, CV_SYS_GETPID = 172,
        CV_SYS_MUNMAP = 215, CV_SYS_MMAP = 222, CV_SYS_MADVISE = 233 };
 
-CV_INLINE long cv_syscall(long number, long a, long b, long c, long d, long e, long f) {
+CV_INLINE long cv_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
     register long x8 __asm__("x8") = number;
     register long x0 __asm__("x0") = a;
     register long x1 __asm__("x1") = b;
@@ -135,13 +138,15 @@ CV_INLINE void cv_pause(void) { __asm__ volatile("isb" ::: "memory"); }
 
 typedef struct { uint64_t control, status; } cv_float_environment;
 
-CV_INLINE cv_float_environment cv_float_environment_get(void) {
+CV_INLINE cv_float_environment cv_float_environment_get(void)
+{
     cv_float_environment now;
     __asm__ volatile("mrs %0, fpcr\n\tmrs %1, fpsr" : "=r"(now.control), "=r"(now.status)::"memory");
     return now;
 }
 
-CV_INLINE void cv_float_environment_set(cv_float_environment to) {
+CV_INLINE void cv_float_environment_set(cv_float_environment to)
+{
     __asm__ volatile("msr fpcr, %0\n\tmsr fpsr, %1" ::"r"(to.control), "r"(to.status) : "memory");
 }
 
@@ -153,11 +158,13 @@ static const cv_float_environment cv_default_float_environment = {0, 0};
 
 CV_INLINE void cv_yield(void) { cv_syscall(CV_SYS_SCHED_YIELD, 0, 0, 0, 0, 0, 0); }
 
-CV_INLINE void cv_futex_wait(_Atomic uint32_t *word, uint32_t seen) {
+CV_INLINE void cv_futex_wait(_Atomic uint32_t *word, uint32_t seen)
+{
     cv_syscall(CV_SYS_FUTEX, (long)word, 128 /* FUTEX_WAIT | FUTEX_PRIVATE_FLAG */, seen, 0, 0, 0);
 }
 
-CV_INLINE void cv_futex_wake_all(_Atomic uint32_t *word) {
+CV_INLINE void cv_futex_wake_all(_Atomic uint32_t *word)
+{
     cv_syscall(CV_SYS_FUTEX, (long)word, 129 /* FUTEX_WAKE | FUTEX_PRIVATE_FLAG */, INT32_MAX, 0, 0, 0);
 }
 
@@ -176,7 +183,8 @@ int cv_pthread_attr_init(cv_thread_attributes *attributes) __asm__("pthread_attr
 int cv_pthread_attr_setstacksize(cv_thread_attributes *attributes, size_t bytes) __asm__("pthread_attr_setstacksize");
 int cv_pthread_attr_destroy(cv_thread_attributes *attributes) __asm__("pthread_attr_destroy");
 
-CV_INLINE uint64_t cv_now_ns(void) {
+CV_INLINE uint64_t cv_now_ns(void)
+{
     cv_timespec now;
     cv_clock_gettime(1 /* CLOCK_MONOTONIC */, &now);
     return (uint64_t)now.seconds * 1000000000u + (uint64_t)now.nanoseconds;
@@ -190,7 +198,8 @@ CV_INLINE int64_t cv_share(int64_t units, int32_t thread, int32_t threads) { ret
 // Where a kernel of this thread writes 1 when the step's data is not what it must be (an index out of range).
 CV_INLINE int32_t *cv_fault(const cv_job *job, int32_t thread) { return &job->pool->slots[thread].fault; }
 
-static __attribute__((noinline)) void cv_await(cv_pool *pool, const _Atomic uint32_t *arrived, uint32_t target) {
+static __attribute__((noinline)) void cv_await(cv_pool *pool, const _Atomic uint32_t *arrived, uint32_t target)
+{
     for (uint32_t spins = 0; (int32_t)(atomic_load_explicit(arrived, memory_order_acquire) - target) < 0; ++spins) {
         cv_pause();
         if (spins >= pool->spins && spins % 16 == 0) cv_yield();
@@ -199,14 +208,16 @@ static __attribute__((noinline)) void cv_await(cv_pool *pool, const _Atomic uint
 
 // Each flag has one writer and only grows (modulo 2^32). Sixteen flags share a cache line: one transfer both claims the
 // line to write and shows the others (two threads: 100 ns, against 220 with a line each).
-CV_INLINE void cv_barrier(cv_pool *pool, int32_t thread, int32_t threads) {
+CV_INLINE void cv_barrier(cv_pool *pool, int32_t thread, int32_t threads)
+{
     if (threads == 1) return;
     uint32_t target = atomic_load_explicit(&pool->arrived[thread], memory_order_relaxed) + 1;
     atomic_store_explicit(&pool->arrived[thread], target, memory_order_release);
     for (int32_t other = 0; other < threads; ++other) cv_await(pool, &pool->arrived[other], target);
 }
 
-static __attribute__((noinline, cold)) void cv_record_fault(cv_pool *pool, int32_t thread, int32_t step) {
+static __attribute__((noinline, cold)) void cv_record_fault(cv_pool *pool, int32_t thread, int32_t step)
+{
     pool->slots[thread].fault = 0;
     int32_t first = atomic_load_explicit(&pool->fault, memory_order_relaxed);
     while ((first == 0 || step + 1 < first) &&
@@ -214,20 +225,23 @@ static __attribute__((noinline, cold)) void cv_record_fault(cv_pool *pool, int32
     }
 }
 
-static __attribute__((noinline, cold)) void cv_record_time(cv_pool *pool, uint64_t *times, int32_t step) {
+static __attribute__((noinline, cold)) void cv_record_time(cv_pool *pool, uint64_t *times, int32_t step)
+{
     uint64_t now = cv_now_ns();
     times[step] = now - pool->slots[0].stamp;
     pool->slots[0].stamp = now;
 }
 
 // Ends a step whose results this thread alone reads in the next one.
-CV_INLINE void cv_step_pass(const cv_job *job, int32_t thread, int32_t step) {
+CV_INLINE void cv_step_pass(const cv_job *job, int32_t thread, int32_t step)
+{
     if (__builtin_expect(job->pool->slots[thread].fault != 0, 0)) cv_record_fault(job->pool, thread, step);
     if (thread == 0 && __builtin_expect(job->call->times != NULL, 0)) cv_record_time(job->pool, job->call->times, step);
 }
 
 // Ends a step: every thread's results are visible to every thread. After the last one the job may be the next call's.
-CV_INLINE void cv_step_end(const cv_job *job, int32_t thread, int32_t step) {
+CV_INLINE void cv_step_end(const cv_job *job, int32_t thread, int32_t step)
+{
     if (__builtin_expect(job->pool->slots[thread].fault != 0, 0)) cv_record_fault(job->pool, thread, step);
     cv_barrier(job->pool, thread, job->threads);
     if (thread == 0 && __builtin_expect(job->call->times != NULL, 0)) cv_record_time(job->pool, job->call->times, step);
@@ -235,7 +249,8 @@ CV_INLINE void cv_step_end(const cv_job *job, int32_t thread, int32_t step) {
 
 // ---- a call
 
-static uint32_t cv_await_launch(cv_pool *pool, uint32_t seen) {
+static uint32_t cv_await_launch(cv_pool *pool, uint32_t seen)
+{
     uint64_t deadline = 0;
     for (uint32_t spins = 1;; ++spins) {
         uint32_t launches = atomic_load_explicit(&pool->launches, memory_order_acquire);
@@ -251,13 +266,15 @@ static uint32_t cv_await_launch(cv_pool *pool, uint32_t seen) {
     }
 }
 
-static void cv_announce(cv_pool *pool, cv_steps steps) {
+static void cv_announce(cv_pool *pool, cv_steps steps)
+{
     pool->steps = steps;
     atomic_fetch_add(&pool->launches, 1);
     if (atomic_load(&pool->sleepers) != 0) cv_futex_wake_all(&pool->launches);
 }
 
-static void *cv_work(void *argument) {
+static void *cv_work(void *argument)
+{
     const cv_slot *slot = argument;
     cv_pool *pool = slot->pool;
     cv_float_environment_set(cv_default_float_environment);
@@ -271,7 +288,8 @@ static void *cv_work(void *argument) {
 
 // Runs `steps` on every thread of the pool, or on the caller alone when the call is `serial`.
 // Returns 0, or 1 + the smallest index of the steps in which a kernel reported a fault.
-CV_INLINE int32_t cv_launch(void *handle, const cuvil_call *call, cv_steps steps, int serial) {
+CV_INLINE int32_t cv_launch(void *handle, const cuvil_call *call, cv_steps steps, int serial)
+{
     cv_pool *pool = handle;
     int32_t threads = serial || pool->threads == 0 ? 1 : pool->threads;
     pool->call = *call;
@@ -289,7 +307,8 @@ CV_INLINE int32_t cv_launch(void *handle, const cuvil_call *call, cv_steps steps
 
 // ---- the life of a pool
 
-static int32_t cv_usable_cpus(void) {
+static int32_t cv_usable_cpus(void)
+{
     uint64_t mask[128];
     long bytes = cv_syscall(CV_SYS_SCHED_GETAFFINITY, 0, sizeof mask, (long)mask, 0, 0, 0);
     int32_t cpus = 0;
@@ -297,7 +316,8 @@ static int32_t cv_usable_cpus(void) {
     return cpus;
 }
 
-static int cv_start_worker(cv_slot *slot) {
+static int cv_start_worker(cv_slot *slot)
+{
     cv_thread_attributes attributes;
     if (cv_pthread_attr_init(&attributes) != 0) return 0;
     int started = cv_pthread_attr_setstacksize(&attributes, CV_STACK_BYTES) == 0 &&
@@ -307,14 +327,16 @@ static int cv_start_worker(cv_slot *slot) {
 }
 
 // Every signal but SIGILL, SIGTRAP, SIGBUS, SIGFPE and SIGSEGV, whose handlers report a crash.
-static cv_signal_set cv_asynchronous_signals(void) {
+static cv_signal_set cv_asynchronous_signals(void)
+{
     cv_signal_set set;
     for (int word = 0; word < 16; ++word) set.words[word] = ~(uint64_t)0;
     set.words[0] &= ~((uint64_t)1 << 3 | (uint64_t)1 << 4 | (uint64_t)1 << 6 | (uint64_t)1 << 7 | (uint64_t)1 << 10);
     return set;
 }
 
-static int32_t cv_start_workers(cv_pool *pool, int32_t threads) {
+static int32_t cv_start_workers(cv_pool *pool, int32_t threads)
+{
     cv_signal_set asynchronous = cv_asynchronous_signals(), host;
     if (cv_pthread_sigmask(0 /* SIG_BLOCK */, &asynchronous, &host) != 0) return 1;
     int32_t started = 1;
@@ -329,7 +351,8 @@ static int32_t cv_start_workers(cv_pool *pool, int32_t threads) {
 
 CV_EXPORT uint32_t cuvil_abi(void) { return CV_ABI; }
 
-static void cv_stop(cv_pool *pool) {
+static void cv_stop(cv_pool *pool)
+{
     if (pool->threads > 1 && pool->process == (int32_t)cv_syscall(CV_SYS_GETPID, 0, 0, 0, 0, 0, 0)) {
         cv_announce(pool, NULL);
         for (int32_t thread = 1; thread < pool->threads; ++thread) cv_pthread_join(pool->slots[thread].handle, NULL);
@@ -337,12 +360,14 @@ static void cv_stop(cv_pool *pool) {
     cv_syscall(CV_SYS_MUNMAP, (long)pool, sizeof(cv_pool), 0, 0, 0, 0);
 }
 
-CV_EXPORT void cuvil_close(void *pool) {
+CV_EXPORT void cuvil_close(void *pool)
+{
     if (pool != NULL) cv_stop(pool);
 }
 
 // A pool of `threads` threads, the caller among them; NULL when it cannot be made.
-CV_EXPORT void *cuvil_open(int32_t threads) {
+CV_EXPORT void *cuvil_open(int32_t threads)
+{
     if (threads < 1 || threads > CV_MAX_THREADS) return NULL;
     long memory = cv_syscall(CV_SYS_MMAP, 0, sizeof(cv_pool), 3 /* READ | WRITE */, 0x22 /* PRIVATE | ANONYMOUS */, -1, 0);
     if (memory < 0 && memory > -4096) return NULL;
