@@ -1,6 +1,6 @@
-// Double-precision functions of one number, within about 2 ulp, nan and infinities as numpy has them, without branches
-// but for the sine and cosine of large numbers. Valid with and without fused multiply-add: a product that must be exact has
-// a short factor. Polynomials are minimax fits of the relative error.
+// Double-precision functions, within about 2 ulp; nan and infinities as numpy has them. Without branches but for the
+// remainder and for the sine and cosine of large numbers. Valid with and without fused multiply-add: a product that must
+// be exact has a short factor. Polynomials are minimax fits of the relative error.
 #pragma once
 
 #include "number.h"
@@ -331,7 +331,8 @@ static __attribute__((noinline, unused)) cv_angle cv_reduce_large(double x)
     };
     uint64_t bits = cv_bits_f64(x);
     uint64_t mantissa = (bits & 0xfffffffffffff) | 0x10000000000000;
-    int32_t position = (int32_t)(bits >> 52 & 0x7ff) - 1075 + 64 - 2; // of the first bit that matters: two before the point
+    int32_t position = (int32_t)(bits >> 52 & 0x7ff) - 1075 + 64 - 2;
+    // `position` is that of the first bit that matters: two before the point
     int32_t word = position >> 6, shift = position & 63;
     uint64_t window[3];
     for (int32_t i = 0; i < 3; ++i)
@@ -524,7 +525,8 @@ static __attribute__((noinline, unused)) double cv_fmod(double x, double y)
     if (a >= 0x7ff0000000000000 || b > 0x7ff0000000000000 || b == 0) return CV_NAN;
     if (a < b) return x;
     int64_t ea = (int64_t)(a >> 52), eb = (int64_t)(b >> 52);
-    uint64_t ma = (a & 0xfffffffffffff) | (uint64_t)(ea != 0) << 52, mb = (b & 0xfffffffffffff) | (uint64_t)(eb != 0) << 52;
+    uint64_t ma = (a & 0xfffffffffffff) | (uint64_t)(ea != 0) << 52;
+    uint64_t mb = (b & 0xfffffffffffff) | (uint64_t)(eb != 0) << 52;
     ea += ea == 0, eb += eb == 0;
     ma %= mb;
     for (int64_t left = ea - eb; left > 0 && ma != 0; left -= 11) ma = (ma << (left < 11 ? left : 11)) % mb;

@@ -1,6 +1,6 @@
-// Single-precision functions of one number, within about 2 ulp over the whole range, nan, infinities, subnormals and -0 as
-// numpy has them. Without branches, so that loops over them become vector code; the frequent ones stay in single precision,
-// the rare ones go through double. Polynomials are minimax fits of the relative error.
+// Single-precision functions, within about 2 ulp over the whole range; nan, infinities, subnormals and -0 as numpy has
+// them. Without branches, so that loops over them become vector code; the frequent ones stay in single precision, the
+// rare ones go through double. Polynomials are minimax fits of the relative error.
 #pragma once
 
 #include "mathd.h"
@@ -49,7 +49,8 @@ typedef struct { float r; int32_t n; } cv_exp_partsf;
 CV_INLINE cv_exp_partsf cv_exp_splitf(float x)
 {
     float shifted = x * CV_LOG2EF + CV_ROUNDF, n = shifted - CV_ROUNDF;
-    return (cv_exp_partsf){(x - n * CV_LN2_HIGHF) - n * CV_LN2_LOWF, (int32_t)(cv_bits_f32(shifted) - cv_bits_f32(CV_ROUNDF))};
+    int32_t whole = (int32_t)(cv_bits_f32(shifted) - cv_bits_f32(CV_ROUNDF));
+    return (cv_exp_partsf){(x - n * CV_LN2_HIGHF) - n * CV_LN2_LOWF, whole};
 }
 
 // e^r for |r| <= ln(2) / 2
@@ -237,8 +238,8 @@ CV_INLINE float cv_powf(float x, float y)
 
 // ---- circles
 
-// x / (pi/2) = quadrant + turn, |turn| <= 1/2. Of a large x, a multiple of a power of two 2^i, the factor 2^i is taken into
-// 2 / pi modulo 4: row i of the table, in two parts of which the first is short.
+// x / (pi/2) = quadrant + turn, |turn| <= 1/2. Of a large x, a multiple of a power of two 2^i, the factor 2^i is taken
+// into 2 / pi modulo 4: row i of the table, in two parts of which the first is short.
 typedef struct { double turn; uint64_t quadrant; } cv_anglef;
 
 static const double cv_two_over_pi[104][2] = {

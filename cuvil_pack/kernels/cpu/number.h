@@ -1,4 +1,4 @@
-// Numbers as numpy has them: bits, integer division, shifts, conversions between element types. Nothing here is undefined.
+// Numbers as numpy has them: integer arithmetic, conversions between element types. Nothing here is undefined.
 #pragma once
 
 #include <stdint.h>
@@ -26,46 +26,46 @@ CV_INLINE double cv_f64_of_bits(uint64_t bits) { return ((union { uint64_t bits;
 
 // ---- integers: wraparound, division towards minus infinity, x / 0 = 0, min / -1 wraps
 
-#define CV_ANY_INTEGER(T, U, N)                                                                                         \
-    CV_INLINE T cv_min_##N(T a, T b) { return a < b ? a : b; }                                                          \
-    CV_INLINE T cv_max_##N(T a, T b) { return a > b ? a : b; }                                                          \
-    CV_INLINE T cv_add_##N(T a, T b) { return (T)((U)a + (U)b); }                                                       \
-    CV_INLINE T cv_sub_##N(T a, T b) { return (T)((U)a - (U)b); }                                                       \
-    CV_INLINE T cv_mul_##N(T a, T b) { return (T)((uint64_t)a * (uint64_t)b); }                                         \
-    CV_INLINE T cv_neg_##N(T a) { return (T)(0 - (U)a); }                                                               \
+#define CV_ANY_INTEGER(T, U, N)                                                                                        \
+    CV_INLINE T cv_min_##N(T a, T b) { return a < b ? a : b; }                                                         \
+    CV_INLINE T cv_max_##N(T a, T b) { return a > b ? a : b; }                                                         \
+    CV_INLINE T cv_add_##N(T a, T b) { return (T)((U)a + (U)b); }                                                      \
+    CV_INLINE T cv_sub_##N(T a, T b) { return (T)((U)a - (U)b); }                                                      \
+    CV_INLINE T cv_mul_##N(T a, T b) { return (T)((uint64_t)a * (uint64_t)b); }                                        \
+    CV_INLINE T cv_neg_##N(T a) { return (T)(0 - (U)a); }                                                              \
     CV_INLINE T cv_shl_##N(T a, T b) { return (U)b < 8 * sizeof(T) ? (T)((uint64_t)a << (U)b) : 0; }
 
-#define CV_UNSIGNED(T, N)                                                                                               \
-    CV_ANY_INTEGER(T, T, N)                                                                                             \
-    CV_INLINE T cv_abs_##N(T a) { return a; }                                                                           \
-    CV_INLINE T cv_sign_##N(T a) { return a != 0; }                                                                     \
-    CV_INLINE T cv_shr_##N(T a, T b) { return b < 8 * sizeof(T) ? (T)(a >> b) : 0; }                                    \
-    CV_INLINE T cv_floordiv_##N(T a, T b) { return b == 0 ? 0 : (T)(a / b); }                                           \
-    CV_INLINE T cv_fmod_##N(T a, T b) { return b == 0 ? 0 : (T)(a % b); }                                               \
-    CV_INLINE T cv_mod_##N(T a, T b) { return b == 0 ? 0 : (T)(a % b); }                                                \
+#define CV_UNSIGNED(T, N)                                                                                              \
+    CV_ANY_INTEGER(T, T, N)                                                                                            \
+    CV_INLINE T cv_abs_##N(T a) { return a; }                                                                          \
+    CV_INLINE T cv_sign_##N(T a) { return a != 0; }                                                                    \
+    CV_INLINE T cv_shr_##N(T a, T b) { return b < 8 * sizeof(T) ? (T)(a >> b) : 0; }                                   \
+    CV_INLINE T cv_floordiv_##N(T a, T b) { return b == 0 ? 0 : (T)(a / b); }                                          \
+    CV_INLINE T cv_fmod_##N(T a, T b) { return b == 0 ? 0 : (T)(a % b); }                                              \
+    CV_INLINE T cv_mod_##N(T a, T b) { return b == 0 ? 0 : (T)(a % b); }                                               \
     CV_INLINE T cv_pow_##N(T a, T b) { return (T)cv_power((uint64_t)a, (uint64_t)b); }
 
-#define CV_SIGNED(T, U, N)                                                                                              \
-    CV_ANY_INTEGER(T, U, N)                                                                                             \
-    CV_INLINE T cv_abs_##N(T a) { return a < 0 ? cv_neg_##N(a) : a; }                                                   \
-    CV_INLINE T cv_sign_##N(T a) { return (T)((a > 0) - (a < 0)); }                                                     \
-    CV_INLINE T cv_shr_##N(T a, T b) { return (T)(a >> ((U)b < 8 * sizeof(T) ? (U)b : 8 * sizeof(T) - 1)); }            \
-    CV_INLINE T cv_fmod_##N(T a, T b) { return b == 0 || b == -1 ? 0 : (T)(a % b); }                                    \
-    CV_INLINE T cv_mod_##N(T a, T b)                                                                                    \
-    {                                                                                                                   \
-        T r = cv_fmod_##N(a, b);                                                                                        \
-        return r != 0 && (r ^ b) < 0 ? (T)(r + b) : r;                                                                  \
-    }                                                                                                                   \
-    CV_INLINE T cv_floordiv_##N(T a, T b)                                                                               \
-    {                                                                                                                   \
-        if (b == 0) return 0;                                                                                           \
-        if (b == -1) return cv_neg_##N(a);                                                                              \
-        return (T)(a / b - ((a % b != 0) & ((a ^ b) < 0)));                                                             \
-    }                                                                                                                   \
-    CV_INLINE T cv_pow_##N(T a, T b)                                                                                    \
-    {                                                                                                                   \
-        if (b < 0) return a == 1 ? 1 : a == -1 ? (b & 1 ? -1 : 1) : 0;                                                  \
-        return (T)cv_power((uint64_t)a, (uint64_t)b);                                                                   \
+#define CV_SIGNED(T, U, N)                                                                                             \
+    CV_ANY_INTEGER(T, U, N)                                                                                            \
+    CV_INLINE T cv_abs_##N(T a) { return a < 0 ? cv_neg_##N(a) : a; }                                                  \
+    CV_INLINE T cv_sign_##N(T a) { return (T)((a > 0) - (a < 0)); }                                                    \
+    CV_INLINE T cv_shr_##N(T a, T b) { return (T)(a >> ((U)b < 8 * sizeof(T) ? (U)b : 8 * sizeof(T) - 1)); }           \
+    CV_INLINE T cv_fmod_##N(T a, T b) { return b == 0 || b == -1 ? 0 : (T)(a % b); }                                   \
+    CV_INLINE T cv_mod_##N(T a, T b)                                                                                   \
+    {                                                                                                                  \
+        T r = cv_fmod_##N(a, b);                                                                                       \
+        return r != 0 && (r ^ b) < 0 ? (T)(r + b) : r;                                                                 \
+    }                                                                                                                  \
+    CV_INLINE T cv_floordiv_##N(T a, T b)                                                                              \
+    {                                                                                                                  \
+        if (b == 0) return 0;                                                                                          \
+        if (b == -1) return cv_neg_##N(a);                                                                             \
+        return (T)(a / b - ((a % b != 0) & ((a ^ b) < 0)));                                                            \
+    }                                                                                                                  \
+    CV_INLINE T cv_pow_##N(T a, T b)                                                                                   \
+    {                                                                                                                  \
+        if (b < 0) return a == 1 ? 1 : a == -1 ? (b & 1 ? -1 : 1) : 0;                                                 \
+        return (T)cv_power((uint64_t)a, (uint64_t)b);                                                                  \
     }
 
 CV_INLINE uint64_t cv_power(uint64_t a, uint64_t b)
@@ -88,13 +88,13 @@ CV_UNSIGNED(uint64_t, u64)
 // ---- floats to integers: towards zero; out of range gives the nearest end, nan gives 0
 
 // `ABOVE` is the first power of two that the type cannot hold, `LOWEST` its least value: exact in both float types.
-#define CV_FROM_FLOAT(F, FN, T, TN, LOWEST, ABOVE)                                                                      \
-    CV_INLINE T cv_##FN##_to_##TN(F x)                                                                                  \
-    {                                                                                                                   \
-        return x >= (F)ABOVE ? (T)((uint64_t)(ABOVE / 2) * 2 - 1) : x <= (F)LOWEST ? (T)LOWEST : x == x ? (T)x : 0;     \
+#define CV_FROM_FLOAT(F, FN, T, TN, LOWEST, ABOVE)                                                                     \
+    CV_INLINE T cv_##FN##_to_##TN(F x)                                                                                 \
+    {                                                                                                                  \
+        return x >= (F)ABOVE ? (T)((uint64_t)(ABOVE / 2) * 2 - 1) : x <= (F)LOWEST ? (T)LOWEST : x == x ? (T)x : 0;    \
     }
-#define CV_FROM_FLOATS(T, TN, LOWEST, ABOVE)                                                                            \
-    CV_FROM_FLOAT(float, f32, T, TN, LOWEST, ABOVE)                                                                     \
+#define CV_FROM_FLOATS(T, TN, LOWEST, ABOVE)                                                                           \
+    CV_FROM_FLOAT(float, f32, T, TN, LOWEST, ABOVE)                                                                    \
     CV_FROM_FLOAT(double, f64, T, TN, LOWEST, ABOVE)
 
 CV_FROM_FLOATS(int8_t, i8, -0x1p7, 0x1p7)

@@ -112,7 +112,10 @@ CV_INLINE cv_float_environment cv_float_environment_get(void)
     return mxcsr;
 }
 
-CV_INLINE void cv_float_environment_set(cv_float_environment mxcsr) { __asm__ volatile("ldmxcsr %0" ::"m"(mxcsr) : "memory"); }
+CV_INLINE void cv_float_environment_set(cv_float_environment mxcsr)
+{
+    __asm__ volatile("ldmxcsr %0" ::"m"(mxcsr) : "memory");
+}
 
 static const cv_float_environment cv_default_float_environment = 0x1F80;
 
@@ -220,8 +223,7 @@ static __attribute__((noinline, cold)) void cv_record_fault(cv_pool *pool, int32
 {
     pool->slots[thread].fault = 0;
     int32_t first = atomic_load_explicit(&pool->fault, memory_order_relaxed);
-    while ((first == 0 || step + 1 < first) &&
-           !atomic_compare_exchange_weak_explicit(&pool->fault, &first, step + 1, memory_order_relaxed, memory_order_relaxed)) {
+    while ((first == 0 || step + 1 < first) && !atomic_compare_exchange_weak(&pool->fault, &first, step + 1)) {
     }
 }
 
@@ -369,7 +371,8 @@ CV_EXPORT void cuvil_close(void *pool)
 CV_EXPORT void *cuvil_open(int32_t threads)
 {
     if (threads < 1 || threads > CV_MAX_THREADS) return NULL;
-    long memory = cv_syscall(CV_SYS_MMAP, 0, sizeof(cv_pool), 3 /* READ | WRITE */, 0x22 /* PRIVATE | ANONYMOUS */, -1, 0);
+    const long read_write = 3, private_anonymous = 0x22;
+    long memory = cv_syscall(CV_SYS_MMAP, 0, sizeof(cv_pool), read_write, private_anonymous, -1, 0);
     if (memory < 0 && memory > -4096) return NULL;
     cv_pool *pool = (cv_pool *)memory;
     cv_syscall(CV_SYS_MADVISE, memory, sizeof(cv_pool), 18 /* WIPEONFORK */, 0, 0, 0);
