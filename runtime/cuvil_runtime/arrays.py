@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -79,8 +79,8 @@ def accepted(value: object, spec: ArraySpec) -> Array:
     return np.array(array, dtype=spec.dtype, order="C", subok=False)
 
 
-def writable(value: object, shape: tuple[int, ...], spec: ArraySpec, taken: Sequence[tuple[str, Array]]) -> Array:
-    """`value` as the buffer of an output; InputError unless it is right and shares no byte with what is `taken`."""
+def writable(value: object, shape: tuple[int, ...], spec: ArraySpec) -> Array:
+    """`value` as the buffer of an output of this shape; InputError unless it can be written as it is."""
     if not isinstance(value, np.ndarray):
         raise InputError(f"out {spec.name} is a {type(value).__name__}, not a numpy array")
     if value.dtype != spec.dtype or value.shape != shape:
@@ -91,9 +91,4 @@ def writable(value: object, shape: tuple[int, ...], spec: ArraySpec, taken: Sequ
         )
     if not value.flags.carray:
         raise InputError(f"out {spec.name} is read-only, unaligned or not contiguous: pass numpy.empty(shape, dtype)")
-    begin, end = address(value), address(value) + value.nbytes
-    for name, other in taken:
-        start = address(other)
-        if begin < start + other.nbytes and start < end:
-            raise InputError(f"out {spec.name} overlaps {name}: every output needs memory of its own")
     return value

@@ -43,6 +43,10 @@ class Entry:
         self.outputs = tuple(described(spec, ranges) for spec in entry.outputs)
         self.plan = plan
         self._entry, self._ranges, self._workspace = entry, ranges, workspace
+        self._sides = {
+            side: (specs, frozenset(spec.name for spec in specs))
+            for side, specs in (("input", self.inputs), ("output", self.outputs))
+        }
         self._solved: dict[tuple[Shape, ...], Solved] = {}
         self._run, self._arena = workspace.program.run(entry.name), workspace.program.arena(entry.name)
         self._input_addresses = (ctypes.c_void_p * max(1, len(self.inputs)))()
@@ -83,11 +87,12 @@ class Entry:
             raise self._refusal(refused)
         return outputs
 
-    def ordered(self, arrays: Mapping[str, object], specs: tuple[ArraySpec, ...], side: str) -> list[object]:
-        """The values of `arrays` in the order of `specs`, None where there is none; InputError for an unknown name."""
-        if not isinstance(arrays, Mapping):
+    def ordered(self, arrays: Mapping[str, object], side: str) -> list[object]:
+        """The values of `arrays` in the entry's order, None where there is none; InputError for an unknown name."""
+        specs, known = self._sides[side]
+        if type(arrays) is not dict and not isinstance(arrays, Mapping):
             raise InputError(f"{side}s are a {type(arrays).__name__}, not a mapping {{name: array}}: {_listed(specs)}")
-        if unknown := arrays.keys() - {spec.name for spec in specs}:
+        if unknown := arrays.keys() - known:
             raise InputError(f"{self.name} has no {side} {min(map(repr, unknown))}; it has {_listed(specs)}")
         return [arrays.get(spec.name) for spec in specs]
 
@@ -108,17 +113,23 @@ class Entry:
         """New arrays, or those of `out`, with their addresses where the call finds them."""
         outputs: list[Array] = []
         for place, (shape, dtype) in enumerate(solved.outputs):
-            if out and out[place] is not None:
-                output = writable(out[place], shape, self.outputs[place], self._taken(inputs, outputs))
-            else:
-                output = empty(shape, dtype)
+            given = out[place] if out else None
+            output = empty(shape, dtype) if given is None else writable(given, shape, self.outputs[place])
             self._output_addresses[place] = address(output)
             outputs.append(output)
+        if out:
+            self._check_apart(inputs, outputs)
         return outputs
 
-    def _taken(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> list[tuple[str, Array]]:
-        named = [(f"input {spec.name}", array) for spec, array in zip(self.inputs, inputs, strict=True)]
-        return named + [(f"output {spec.name}", array) for spec, array in zip(self.outputs, outputs, strict=False)]
+    def _check_apart(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        """InputError where an output shares a byte with an input or another output."""
+        taken = [(*_range(array), f"input {spec.name}") for array, spec in zip(inputs, self.inputs, strict=True)]
+        for output, spec in zip(outputs, self.outputs, strict=True):
+            begin, end = _range(output)
+            for start, stop, name in taken:
+                if begin < stop and start < end:
+                    raise InputError(f"out {spec.name} overlaps {name}: every output needs memory of its own")
+            taken.append((begin, end, f"output {spec.name}"))
 
     def _refusal(self, refused: int) -> InputError | SessionError:
         if not 0 < refused <= len(self.plan.steps):
@@ -126,6 +137,11 @@ class Entry:
         step = self.plan.steps[refused - 1]
         done = ", ".join(step.ops) or step.kernel
         return InputError(f"{done}: a value is out of its range, such as an index past the end\n    at {step.where}")
+
+
+def _range(array: Array) -> tuple[int, int]:
+    begin = address(array)
+    return begin, begin + array.nbytes
 
 
 def _listed(specs: tuple[ArraySpec, ...]) -> str:

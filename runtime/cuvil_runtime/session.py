@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from cuvil_schema.bundle import Bundle
@@ -42,23 +42,6 @@ def load(path: str | PathLike[str], threads: int | None = None, variant: str | N
         raise bundle.blame(error) from None
 
 
-class Assets(Mapping[str, bytes]):
-    """Files that travel with the model, such as a tokenizer; each is read when it is asked for."""
-
-    def __init__(self, bundle: Bundle) -> None:
-        self._bundle = bundle
-        self._names = [name.removeprefix("assets/") for name in bundle.sections if name.startswith("assets/")]
-
-    def __getitem__(self, name: str) -> bytes:
-        return bytes(self._bundle.section(f"assets/{name}"))
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-
 class Session:
     """A model that runs. Calls from several threads wait for each other; after a fork the child has its own threads.
 
@@ -92,8 +75,10 @@ class Session:
         return self._main.outputs
 
     @property
-    def assets(self) -> Assets:
-        return Assets(self._bundle)
+    def assets(self) -> dict[str, bytes]:
+        """Files that travel with the model, such as a tokenizer; read whenever this is asked for."""
+        names = [name for name in self._bundle.sections if name.startswith("assets/")]
+        return {name.removeprefix("assets/"): bytes(self._bundle.section(name)) for name in names}
 
     @property
     def report(self) -> dict[str, object]:
@@ -113,8 +98,8 @@ class Session:
         Raises InputError for arrays that are not what `inputs` and `outputs` say, SessionError once closed.
         """
         called = self._entry(entry)
-        arrays = called.ordered(feeds, called.inputs, "input")
-        buffers = called.ordered(out, called.outputs, "output") if out else ()
+        arrays = called.ordered(feeds, "input")
+        buffers = called.ordered(out, "output") if out else ()
         outputs = called.run(arrays, buffers)
         return {spec.name: output for spec, output in zip(called.outputs, outputs, strict=True)}
 
@@ -122,7 +107,7 @@ class Session:
         """Nanoseconds that each step of the plan takes in one call."""
         called = self._entry(entry)
         times = (ctypes.c_uint64 * max(1, len(called.plan.steps)))()
-        called.run(called.ordered(feeds, called.inputs, "input"), times=ctypes.addressof(times))
+        called.run(called.ordered(feeds, "input"), times=ctypes.addressof(times))
         return list(times)[: len(called.plan.steps)]
 
     def close(self) -> None:
