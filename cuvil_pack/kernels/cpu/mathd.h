@@ -1,6 +1,6 @@
 // Double-precision functions, within about 2 ulp; nan and infinities as numpy has them. Without branches but for the
-// remainder and for the sine and cosine of large numbers. Valid with and without fused multiply-add: a product that must
-// be exact has a short factor. Polynomials are minimax fits of the relative error.
+// remainder and for the sine and cosine of large numbers. Valid with and without fused multiply-add: a product that
+// must be exact has a short factor. Polynomials are minimax fits of the relative error.
 #pragma once
 
 #include "number.h"
