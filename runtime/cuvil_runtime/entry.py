@@ -123,13 +123,16 @@ class Entry:
 
     def _check_apart(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
         """InputError where an output shares a byte with an input or another output."""
-        taken = [(*_range(array), f"input {spec.name}") for array, spec in zip(inputs, self.inputs, strict=True)]
+        taken = list(inputs)
         for output, spec in zip(outputs, self.outputs, strict=True):
-            begin, end = _range(output)
-            for start, stop, name in taken:
-                if begin < stop and start < end:
+            begin = address(output)
+            for place, other in enumerate(taken):
+                start = address(other)
+                if begin < start + other.nbytes and start < begin + output.nbytes:
+                    side = "input" if place < len(inputs) else "output"
+                    name = f"{side} {(self.inputs + self.outputs)[place].name}"
                     raise InputError(f"out {spec.name} overlaps {name}: every output needs memory of its own")
-            taken.append((begin, end, f"output {spec.name}"))
+            taken.append(output)
 
     def _refusal(self, refused: int) -> InputError | SessionError:
         if not 0 < refused <= len(self.plan.steps):
@@ -137,11 +140,6 @@ class Entry:
         step = self.plan.steps[refused - 1]
         done = ", ".join(step.ops) or step.kernel
         return InputError(f"{done}: a value is out of its range, such as an index past the end\n    at {step.where}")
-
-
-def _range(array: Array) -> tuple[int, int]:
-    begin = address(array)
-    return begin, begin + array.nbytes
 
 
 def _listed(specs: tuple[ArraySpec, ...]) -> str:
