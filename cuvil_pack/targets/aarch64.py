@@ -1,6 +1,6 @@
 """64-bit Arm with Advanced SIMD."""
 
-from cuvil_pack.targets.target import Target
+from .target import Target
 
 TARGETS = (
     Target(

@@ -1,10 +1,13 @@
-"""Reads as much of an ELF shared object as it takes to know that it stands alone."""
+"""Makes sure that a compiled program stands alone: that all it takes from a process is what every process has."""
 
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from cuvil_pack.errors import ToolchainError
+from cuvil_schema.elf import check_code
+from cuvil_schema.errors import Malformed
+
+from ..errors import ToolchainError
 
 PROCESS_SYMBOLS = frozenset(
     {
@@ -25,21 +28,10 @@ PROCESS_SYMBOLS = frozenset(
 )
 """What generated programs may take from the process that loads them: present in glibc and musl alike."""
 
-_MACHINES = {"x86-64": 62, "aarch64": 183}
-_SHARED_OBJECT = 3
-_LOAD, _DYNAMIC, _INTERPRETER, _TLS, _STACK = 1, 2, 3, 7, 0x6474E551
+_LOAD, _DYNAMIC, _TLS, _STACK = 1, 2, 7, 0x6474E551
 _EXECUTE, _WRITE = 1, 2
-_NEEDED, _HASH, _STRTAB, _SYMTAB = 1, 4, 5, 6
-_FORBIDDEN_TAGS = {
-    12: "an initialiser",
-    13: "a finaliser",
-    15: "a library path",
-    22: "relocations in its code",
-    25: "constructors",
-    26: "destructors",
-    29: "a library path",
-    32: "constructors",
-}
+_HASH, _STRTAB, _SYMTAB = 4, 5, 6
+_PATHS_AND_TEXT_RELOCATIONS = {15: "a library path", 22: "relocations in its code", 29: "a library path"}
 
 
 @dataclass(frozen=True)
@@ -51,17 +43,62 @@ class _Segment:
     size: int
 
 
-@dataclass(frozen=True)
-class _Symbol:
-    name: str
-    defined: bool
+def check_object(data: bytes, arch: str = "x86-64") -> frozenset[str]:
+    """The names that a shared object exports, after making sure that it stands alone.
+
+    Raises ToolchainError when it is none that a loader accepts for `arch`, has thread-local variables or writable code,
+    or takes a symbol that is not one of PROCESS_SYMBOLS.
+    """
+    try:
+        check_code(memoryview(data), arch, "the object")
+        segments = tuple(_segments(data))
+        _check_segments(segments)
+        defined, taken = _symbols(data, segments)
+    except (Malformed, struct.error, ValueError) as error:
+        raise ToolchainError(str(error)) from None
+    strangers = sorted(taken - PROCESS_SYMBOLS)
+    if strangers:
+        raise ToolchainError(f"the object needs {', '.join(strangers)}, which a process may not have")
+    return defined
 
 
-def _segments(data: bytes) -> tuple[_Segment, ...]:
+def _segments(data: bytes) -> Iterator[_Segment]:
     (start,) = struct.unpack_from("<Q", data, 32)
     size, count = struct.unpack_from("<HH", data, 54)
-    rows = (struct.unpack_from("<IIQQQQ", data, start + size * index) for index in range(count))
-    return tuple(_Segment(kind, flags, offset, address, size) for kind, flags, offset, address, _, size in rows)
+    for index in range(count):
+        kind, flags, offset, address, _, in_file = struct.unpack_from("<IIQQQQ", data, start + size * index)
+        yield _Segment(kind, flags, offset, address, in_file)
+
+
+def _check_segments(segments: tuple[_Segment, ...]) -> None:
+    for segment in segments:
+        if segment.kind == _TLS:
+            raise ToolchainError("the object has thread-local variables")
+        if segment.kind == _STACK and segment.flags & _EXECUTE:
+            raise ToolchainError("the object asks for an executable stack")
+        if segment.kind == _LOAD and segment.flags & _EXECUTE and segment.flags & _WRITE:
+            raise ToolchainError("the object has memory that is writable and executable")
+
+
+def _symbols(data: bytes, segments: tuple[_Segment, ...]) -> tuple[frozenset[str], frozenset[str]]:
+    """The names that the object defines, and those that it takes from the process."""
+    tags = dict(_dynamic(data, segments))
+    for tag, what in _PATHS_AND_TEXT_RELOCATIONS.items():
+        if tag in tags:
+            raise ToolchainError(f"the object has {what}")
+    if not {_HASH, _STRTAB, _SYMTAB} <= tags.keys():
+        return frozenset(), frozenset()
+    strings, table = _offset(segments, tags[_STRTAB]), _offset(segments, tags[_SYMTAB])
+    _, count = struct.unpack_from("<II", data, _offset(segments, tags[_HASH]))
+    rows = tuple(struct.unpack_from("<IBBH", data, table + 24 * index) for index in range(1, count))
+    defined = frozenset(_text(data, strings + name) for name, _, _, section in rows if section)
+    return defined, frozenset(_text(data, strings + name) for name, _, _, section in rows if not section)
+
+
+def _dynamic(data: bytes, segments: tuple[_Segment, ...]) -> Iterator[tuple[int, int]]:
+    for segment in segments:
+        if segment.kind == _DYNAMIC:
+            yield from struct.iter_unpack("<QQ", data[segment.offset : segment.offset + segment.size])
 
 
 def _offset(segments: tuple[_Segment, ...], address: int) -> int:
@@ -71,80 +108,5 @@ def _offset(segments: tuple[_Segment, ...], address: int) -> int:
     raise ToolchainError(f"the object names the address {address:#x}, which it does not load")
 
 
-def _dynamic(data: bytes, segments: tuple[_Segment, ...]) -> Iterator[tuple[int, int]]:
-    for segment in segments:
-        if segment.kind != _DYNAMIC:
-            continue
-        for tag, value in struct.iter_unpack("<QQ", data[segment.offset : segment.offset + segment.size]):
-            if tag == 0:
-                return
-            yield tag, value
-
-
 def _text(data: bytes, start: int) -> str:
     return data[start : data.index(0, start)].decode()
-
-
-def _symbols(data: bytes, segments: tuple[_Segment, ...], tags: dict[int, int]) -> Iterator[_Symbol]:
-    if not {_HASH, _STRTAB, _SYMTAB} <= tags.keys():
-        return
-    strings, table = _offset(segments, tags[_STRTAB]), _offset(segments, tags[_SYMTAB])
-    _, count = struct.unpack_from("<II", data, _offset(segments, tags[_HASH]))
-    for index in range(1, count):
-        name, _, _, section = struct.unpack_from("<IBBH", data, table + 24 * index)
-        yield _Symbol(_text(data, strings + name), section != 0)
-
-
-def _check_header(data: bytes, arch: str) -> None:
-    if data[:6] != b"\x7fELF\x02\x01" or len(data) < 64:
-        raise ToolchainError("the compiler wrote no 64-bit ELF file")
-    kind, machine = struct.unpack_from("<HH", data, 16)
-    if (kind, machine) != (_SHARED_OBJECT, _MACHINES[arch]):
-        raise ToolchainError(f"the object is of kind {kind} for machine {machine}, not a shared object for {arch}")
-    (sections,) = struct.unpack_from("<Q", data, 40)
-    size, count = struct.unpack_from("<HH", data, 58)
-    if sections + size * count > len(data):
-        raise ToolchainError(f"the object is cut: it has {len(data)} bytes of {sections + size * count}")
-
-
-def _check_segments(segments: tuple[_Segment, ...]) -> None:
-    for segment in segments:
-        if segment.kind == _INTERPRETER:
-            raise ToolchainError("the object names a program interpreter")
-        if segment.kind == _TLS:
-            raise ToolchainError("the object has thread-local variables")
-        if segment.kind == _STACK and segment.flags & _EXECUTE:
-            raise ToolchainError("the object asks for an executable stack")
-        if segment.kind == _LOAD and segment.flags & _EXECUTE and segment.flags & _WRITE:
-            raise ToolchainError("the object has memory that is writable and executable")
-
-
-def _check_dynamic(dynamic: list[tuple[int, int]], data: bytes, segments: tuple[_Segment, ...]) -> None:
-    tags = dict(dynamic)
-    for tag, value in dynamic:
-        if tag == _NEEDED:
-            library = _text(data, _offset(segments, tags[_STRTAB]) + value)
-            raise ToolchainError(f"the object needs the library {library}")
-        if tag in _FORBIDDEN_TAGS:
-            raise ToolchainError(f"the object has {_FORBIDDEN_TAGS[tag]}")
-
-
-def check_object(data: bytes, arch: str = "x86-64") -> frozenset[str]:
-    """The names that a shared object exports, after making sure that it stands alone.
-
-    Raises ToolchainError when it is no shared object for `arch`, needs a library, runs code when it is loaded, has
-    thread-local variables or writable code, or takes a symbol that is not one of PROCESS_SYMBOLS.
-    """
-    _check_header(data, arch)
-    try:
-        segments = _segments(data)
-        _check_segments(segments)
-        dynamic = list(_dynamic(data, segments))
-        _check_dynamic(dynamic, data, segments)
-        symbols = tuple(_symbols(data, segments, dict(dynamic)))
-    except (struct.error, ValueError) as error:
-        raise ToolchainError(f"the object is cut or damaged: {error}") from error
-    strangers = sorted(symbol.name for symbol in symbols if not symbol.defined and symbol.name not in PROCESS_SYMBOLS)
-    if strangers:
-        raise ToolchainError(f"the object needs {', '.join(strangers)}, which a process may not have")
-    return frozenset(symbol.name for symbol in symbols if symbol.defined)

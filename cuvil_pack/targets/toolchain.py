@@ -13,10 +13,10 @@ from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from cuvil_pack.errors import ToolchainError
-from cuvil_pack.targets.cache import ObjectCache, cache_folder
-from cuvil_pack.targets.elf import check_object
-from cuvil_pack.targets.target import Target
+from ..errors import ToolchainError
+from .cache import ObjectCache, cache_folder
+from .elf import check_object
+from .target import Target
 
 FLAGS = (
     "-std=gnu11",

@@ -1,6 +1,6 @@
 """The x86-64 levels: v2 (SSE4.2), v3 (AVX2, FMA), v4 (AVX-512)."""
 
-from cuvil_pack.targets.target import Target
+from .target import Target
 
 _TRIPLE = "x86_64-linux-gnu"
 _V2 = ("pni", "ssse3", "sse4_1", "sse4_2", "popcnt", "cx16", "lahf_lm")

@@ -134,7 +134,10 @@ def test_missing_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
 REFUSED = {
     "symbol": ("float sinf(float); float add(float a) { return sinf(a); }", "needs sinf"),
     "half": ("float add(_Float16 *a) { return *a; }", "needs __extendhfsf2"),
-    "constructor": ("volatile int x; __attribute__((constructor)) void add(void) { x += 1; }", "has constructors"),
+    "constructor": (
+        "volatile int x; __attribute__((constructor)) void add(void) { x += 1; }",
+        "runs code when it is loaded",
+    ),
     "thread local": ("_Thread_local int x; int *add(void) { return &x; }", "thread-local"),
 }
 
@@ -147,19 +150,11 @@ def test_object_that_does_not_stand_alone(source: str, complaint: str) -> None:
 
 
 def test_wrong_machine_is_refused() -> None:
-    with pytest.raises(ToolchainError, match="for machine 62, not a shared object for aarch64"):
+    with pytest.raises(ToolchainError, match="not a 64-bit little-endian ELF shared object for aarch64"):
         check_object(compile_program(ADD, V3), "aarch64")
 
 
 def test_library_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(toolchain, "FLAGS", (*toolchain.FLAGS, "-lc"))
-    with pytest.raises(ToolchainError, match="needs the library libc"):
+    with pytest.raises(ToolchainError, match="links another library"):
         compile_program("extern int puts(const char *);" + ADD.replace("a + b", 'puts("a")'), V3)
-
-
-def test_truncated_object_is_refused() -> None:
-    program = compile_program(ADD, V3)
-    for length in range(0, len(program), 97):
-        with pytest.raises(ToolchainError):
-            if not check_object(program[:length]):
-                raise ToolchainError("no symbols")
