@@ -20,11 +20,20 @@ from typing import Any, NamedTuple
 
 from tests.benchmarks.environment import CACHE, ROOT
 
-BUNDLE, ONNX, INPUTS, ANSWER, FACTS, AOT = "model.cuvil", "model.onnx", "inputs.npz", "answer.npz", "facts.json", "model.pt2"
-WORKLOADS = Path(__file__).with_name("workloads.py")
+BUNDLE, ONNX, AOT = "model.cuvil", "model.onnx", "model.pt2"
+INPUTS, ANSWER, FACTS = "inputs.npz", "answer.npz", "facts.json"
 PACKER = ("cuvil_pack", "schemas/cuvil_schema", "runtime/cuvil_runtime")
-KEPT = 2
+KEPT = 3
+WORKLOADS = Path(__file__).with_name("workloads.py")
 ADD_ONE = "add_one"
+
+
+class Packing(NamedTuple):
+    """How Cuvil packs a workload: accuracy class, targets (none named: the default ones), fixed or dynamic shapes."""
+
+    accuracy: str = "standard"
+    targets: tuple[str, ...] = ()
+    dynamic: bool = False
 
 
 class Prepared(NamedTuple):
@@ -37,19 +46,19 @@ class Prepared(NamedTuple):
     def facts(self) -> dict[str, Any]:
         return dict(json.loads((self.model / FACTS).read_text()))
 
+    def missing(self, aot: bool) -> list[str]:
+        needed = [self.model / FACTS, self.bundle / BUNDLE, *[self.model / AOT] * aot]
+        return [path.name for path in needed if not path.is_file()]
 
-def prepared(workload: str, accuracy: str = "standard", aot: bool = False) -> Prepared:
+
+def prepared(workload: str, how: Packing, aot: bool = False) -> Prepared:
     """Both folders of a workload, from the cache where the model, the packer and their versions are the same."""
-    folders = Prepared(_model_folder(workload), _bundle_folder(workload, accuracy))
-    if (folders.bundle / BUNDLE).is_file() and (folders.model / FACTS).is_file() and (not aot or _has_aot(folders)):
+    folders = Prepared(_model_folder(workload), _bundle_folder(workload, how))
+    if not folders.missing(aot):
         return folders
-    command = [sys.executable, "-m", "tests.benchmarks.prepare", workload, "--accuracy", accuracy, *["--aot"] * aot]
-    subprocess.run(command, cwd=ROOT, check=True, stdout=sys.stderr)
+    command = [sys.executable, "-m", "tests.benchmarks.prepare", workload, *map(str, folders)]
+    subprocess.run([*command, json.dumps(how._asdict()), *["--aot"] * aot], cwd=ROOT, check=True, stdout=sys.stderr)
     return folders
-
-
-def _has_aot(folders: Prepared) -> bool:
-    return (folders.model / AOT).is_file()
 
 
 def _model_folder(workload: str) -> Path:
@@ -57,10 +66,11 @@ def _model_folder(workload: str) -> Path:
     return CACHE / f"{workload}.{_digest([Path(__file__), WORKLOADS], *packages)}"
 
 
-def _bundle_folder(workload: str, accuracy: str) -> Path:
+def _bundle_folder(workload: str, how: Packing) -> Path:
     sources = [path for folder in PACKER for path in sorted((ROOT / folder).rglob("*.[pch]*")) if path.suffix != ".pyc"]
-    facts = [_model_folder(workload).name, version("ziglang"), *(f"{p.relative_to(ROOT)}" for p in sources)]
-    return CACHE / f"{workload}.{accuracy}.{_digest(sources, *facts)}"
+    names = (str(path.relative_to(ROOT)) for path in sources)
+    facts = (_model_folder(workload).name, version("ziglang"), json.dumps(how._asdict()))
+    return CACHE / f"{workload}.{how.accuracy}.{_digest(sources, *names, *facts)}"
 
 
 def _digest(files: Iterable[Path], *facts: str) -> str:
@@ -89,7 +99,7 @@ def module(workload: str) -> tuple[Any, tuple[Any, ...], Any]:
 
     from tests.benchmarks import workloads
 
-    class AddOne(torch.nn.Module):
+    class AddOne(torch.nn.Module):  # type: ignore[misc]
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             return x + 1.0
 
@@ -124,12 +134,20 @@ def write_model(workload: str, folder: Path) -> None:
     (folder / FACTS).write_text(json.dumps(facts))
 
 
-def write_bundle(workload: str, accuracy: str, folder: Path) -> None:
-    """The module as a user packs it, shapes fixed as for the peers."""
+def write_bundle(workload: str, how: Packing, folder: Path) -> None:
+    """The module as a user packs it; shapes are fixed, as they are for the peers, unless asked otherwise."""
     import cuvil_pack
+    from cuvil_pack.targets import DEFAULT_TARGETS
 
-    model, inputs, _ = module(workload)
-    cuvil_pack.pack(model, inputs, output=folder / BUNDLE, accuracy=accuracy)
+    model, inputs, shapes = module(workload)
+    cuvil_pack.pack(
+        model,
+        inputs,
+        output=folder / BUNDLE,
+        dynamic_shapes=shapes if how.dynamic else None,
+        targets=how.targets or DEFAULT_TARGETS,
+        accuracy=how.accuracy,
+    )
 
 
 def write_aot(workload: str, folder: Path) -> None:
@@ -155,15 +173,18 @@ def arrays(answer: Any) -> list[Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("workload")
-    parser.add_argument("--accuracy", default="standard")
+    parser.add_argument("model", type=Path)
+    parser.add_argument("bundle", type=Path)
+    parser.add_argument("packing", type=json.loads)
     parser.add_argument("--aot", action="store_true")
     asked = parser.parse_args()
-    folders = Prepared(_model_folder(asked.workload), _bundle_folder(asked.workload, asked.accuracy))
-    if not (folders.model / FACTS).is_file():
+    how, folders = Packing(**asked.packing), Prepared(asked.model, asked.bundle)
+    missing = folders.missing(asked.aot)
+    if FACTS in missing:
         _publish(folders.model, lambda folder: write_model(asked.workload, folder))
-    if not (folders.bundle / BUNDLE).is_file():
-        _publish(folders.bundle, lambda folder: write_bundle(asked.workload, asked.accuracy, folder))
-    if asked.aot and not _has_aot(folders):
+    if BUNDLE in missing:
+        _publish(folders.bundle, lambda folder: write_bundle(asked.workload, how, folder))
+    if AOT in missing:
         write_aot(asked.workload, folders.model)
 
 

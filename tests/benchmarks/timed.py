@@ -1,4 +1,4 @@
-"""One system runs one workload in this process, which prints what it took; nothing but numpy and the system is loaded."""
+"""One system runs one workload in this process, which prints what it took; it loads numpy and the system only."""
 
 from __future__ import annotations
 
