@@ -39,17 +39,26 @@ def struct(body: Graph, name: str) -> list[str]:
     """The arguments of a kernel as a struct, for its epilogue."""
     pointers = [f"const {stored_type(i.type)} *in{n};" for n, i in enumerate(body.inputs)]
     pointers += [f"{stored_type(o.type)} *out{n};" for n, o in enumerate(body.outputs)]
-    return ["typedef struct {", *indented([*pointers, "const int64_t *sizes;", "int32_t *fault;"]), f"}} {name}_arguments;"]
+    return [
+        "typedef struct {",
+        *indented([*pointers, "const int64_t *sizes;", "int32_t *fault;"]),
+        f"}} {name}_arguments;",
+    ]
 
 
 def gathered(body: Graph, name: str) -> str:
     """The statement that fills that struct."""
-    fields = [*(f"in{n}" for n in range(len(body.inputs))), *(f"out{n}" for n in range(len(body.outputs))), "sizes", "fault"]
+    fields = [
+        *(f"in{n}" for n in range(len(body.inputs))),
+        *(f"out{n}" for n in range(len(body.outputs))),
+        "sizes",
+        "fault",
+    ]
     return f"{name}_arguments arguments = {{{', '.join(fields)}}};"
 
 
-def epilogue(body: Graph, anchor: Node, name: str, rows: Dim, row: Dim, column: Dim, at: tuple[Dim, ...]) -> list[str]:
-    """The epilogue function of a kernel whose tiles have rows `row` and columns `column`, at index `at` of the heavy op's result."""
+def epilogue(body: Graph, anchor: Node, name: str, row: Dim, column: Dim, at: tuple[Dim, ...], wide: int) -> list[str]:
+    """The epilogue of a kernel: its tiles have rows `row`, columns `column` (mostly `wide` of them), at index `at` of the heavy op."""
 
     def tile(index: tuple[Dim, ...]) -> str:
         if index != at:
@@ -62,11 +71,16 @@ def epilogue(body: Graph, anchor: Node, name: str, rows: Dim, row: Dim, column: 
     place = flatten_index(destination(body, anchor, at), body.outputs[0].type.shape)
     text = lowering.value(body.outputs[0], destination(body, anchor, at))
     _, over_rows, over_columns = lowering.levels
-    pointers = [f"const {stored_type(i.type)} *restrict in{k} = a->in{k}; (void)in{k};" for k, i in enumerate(body.inputs)]
+    pointers = [
+        f"const {stored_type(i.type)} *restrict in{k} = a->in{k}; (void)in{k};" for k, i in enumerate(body.inputs)
+    ]
     pointers += [f"{stored_type(o.type)} *restrict out{k} = a->out{k};" for k, o in enumerate(body.outputs)]
-    inner = [f"const float sum = tile[i * stride + j];", *over_columns.lines, store(text, place, body.outputs[0].type.dtype)]
+    inner = [
+        f"const float sum = tile[i * stride + j];",
+        *over_columns.lines,
+        store(text, place, body.outputs[0].type.dtype),
+    ]
     lines = [
-        f"const {name}_arguments *a = ctx;",
         "const int64_t *sizes = a->sizes; (void)sizes;",
         "int32_t *fault = a->fault; (void)fault;",
         *pointers,
@@ -79,7 +93,19 @@ def epilogue(body: Graph, anchor: Node, name: str, rows: Dim, row: Dim, column: 
         "    }",
         "}",
     ]
-    head = f"CV_INLINE void {name}_epilogue(void *ctx, const float *tile, int64_t stride, int64_t m0, int64_t mb, int64_t n0, int64_t nb)"
-    return [*struct(body, name), head, "{", *indented(lines), "}"]
-
-
+    tile_of = "const float *tile, int64_t stride, int64_t m0, int64_t mb, int64_t n0, int64_t nb"
+    passed = "tile, stride, m0, mb, n0"
+    return [
+        *struct(body, name),
+        f"CV_INLINE void {name}_finish(const {name}_arguments *a, {tile_of})",
+        "{",
+        *indented(lines),
+        "}",
+        f"static __attribute__((noinline)) void {name}_epilogue(void *ctx, {tile_of})",
+        "{",
+        f"    if (nb == {wide})",
+        f"        {name}_finish(ctx, {passed}, {wide});",
+        "    else",
+        f"        {name}_finish(ctx, {passed}, nb);",
+        "}",
+    ]

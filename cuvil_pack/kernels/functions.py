@@ -27,7 +27,11 @@ def literal(number: float | int | bool, dtype: DType) -> str:
     if dtype.is_float:
         return _float(float(number), dtype)
     if number in (math.inf, -math.inf):
-        return f"{'' if number > 0 else '-'}CV_MAX_{dtype.value.upper()}{'' if number > 0 else ' - 1'}" if dtype.is_signed else ("0" if number < 0 else f"CV_MAX_{dtype.value.upper()}")
+        return (
+            f"{'' if number > 0 else '-'}CV_MAX_{dtype.value.upper()}{'' if number > 0 else ' - 1'}"
+            if dtype.is_signed
+            else ("0" if number < 0 else f"CV_MAX_{dtype.value.upper()}")
+        )
     number = int(number)
     if number == -(2**63):
         return "(-9223372036854775807LL - 1)"

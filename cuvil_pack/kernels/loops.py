@@ -38,7 +38,11 @@ def comment(body: Graph) -> list[str]:
     """The body as a comment."""
     from ..ir.text import to_text
 
-    return [f"// {line}".rstrip() for line in to_text(Graph("kernel", body.inputs, body.outputs), places=False).splitlines() if line]
+    return [
+        f"// {line}".rstrip()
+        for line in to_text(Graph("kernel", body.inputs, body.outputs), places=False).splitlines()
+        if line
+    ]
 
 
 def function(name: str, body: Graph, lines: list[str]) -> str:
@@ -132,7 +136,10 @@ def _innermost_last(value: Value, made: Nest) -> Nest:
     def score(loop: Loop) -> float:
         symbol = sole_symbol(loop.index)
         total = 2.0 * (coefficient(out[1], symbol) == 1)
-        total += sum(_large(n) * (1.0 if coefficient(d, symbol) == 1 else 0.25 if coefficient(d, symbol) == 0 else 0.0) for n, d in places)
+        total += sum(
+            _large(n) * (1.0 if coefficient(d, symbol) == 1 else 0.25 if coefficient(d, symbol) == 0 else 0.0)
+            for n, d in places
+        )
         short = isinstance(loop.extent, int) and loop.extent < FEW
         return total * (0.25 if short else 1.0)
 
@@ -183,7 +190,12 @@ def write(body: Graph, schedule: Schedule, target: Target, name: str) -> Source:
     block = LANES if lowering.lane_blocks else 0 if has_rows else int(schedule["block"])
     blocks = ceildiv(inner.extent, block) if block else 1
     units = product(loop.extent for loop in outer) * blocks
-    lines = [*lowering.levels[0].lines, "for (int64_t unit = begin; unit < end; unit++) {", *indented(_unit(lowering, list(outer), inner, blocks, block, steps)), "}"]
+    lines = [
+        *lowering.levels[0].lines,
+        "for (int64_t unit = begin; unit < end; unit++) {",
+        *indented(_unit(lowering, list(outer), inner, blocks, block, steps)),
+        "}",
+    ]
     return Source(function(name, body, lines), units)
 
 
@@ -201,7 +213,13 @@ def _unit(lowering: Lowering, outer: list[Loop], inner: Loop, blocks: Dim, block
         lines.append(f"const int64_t lanes = {extent} - first < {LANES} ? {extent} - first : {LANES};")
         return [*lines, *lowering.lane_blocks, *lane_loop(steps, name)]
     last = extent if blocks == 1 else f"{extent} - first < {block} ? {extent} : first + {block}"
-    return [*lines, f"const int64_t last = {last};", f"for (int64_t {name} = first; {name} < last; {name}++) {{", *indented(steps), "}"]
+    return [
+        *lines,
+        f"const int64_t last = {last};",
+        f"for (int64_t {name} = first; {name} < last; {name}++) {{",
+        *indented(steps),
+        "}",
+    ]
 
 
 loops = template(Template("loops", 0, accepts, schedules, write))

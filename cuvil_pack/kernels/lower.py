@@ -97,7 +97,9 @@ class Lowering:
     that run over a result, reductions open their own. `given` says how values that are already computed are read.
     """
 
-    def __init__(self, names: Mapping[Input, str], given: Mapping[Value, Callable[[tuple[Dim, ...]], str]] | None = None):
+    def __init__(
+        self, names: Mapping[Input, str], given: Mapping[Value, Callable[[tuple[Dim, ...]], str]] | None = None
+    ):
         self.names = names
         self.given = dict(given or {})
         self.levels = [Level()]
@@ -190,7 +192,7 @@ class Lowering:
                 return self._operation(s, convert(self.scalar(x), x.dtype, s.dtype), ("cast", s.dtype))
             case "select", (condition, yes, no):
                 return self._select(condition, yes, no)
-            case ("reduce" | "argreduce"), (kind, loops, body):
+            case (("reduce" | "argreduce"), (kind, loops, body)):
                 return self._reduce(s, kind, loops, body)
         args = [self.scalar(a) for a in s.args]
         return self._operation(s, call(s.op, args, s.args[-1].dtype), s.op)
@@ -254,7 +256,14 @@ class Lowering:
         if test == "1":
             return self.scalar(yes)
         name = self.fresh("v")
-        lines = [f"{CTYPES[yes.dtype]} {name};", f"if ({test}) {{", *self._branch(name, yes), "} else {", *self._branch(name, no), "}"]
+        lines = [
+            f"{CTYPES[yes.dtype]} {name};",
+            f"if ({test}) {{",
+            *self._branch(name, yes),
+            "} else {",
+            *self._branch(name, no),
+            "}",
+        ]
         self.levels[-1].lines += lines
         return name
 
@@ -332,7 +341,10 @@ class Lowering:
             lanes = f"{name}_lanes"
             steps = [*inner.lines, f"{lanes}[lane] = {combine(kind, f'{lanes}[lane]', text, s.dtype)};"]
             block = strip_loop(loops[-1], steps)
-            before = [f"{ctype} {lanes}[{LANES}];", f"for (int64_t lane = 0; lane < {LANES}; lane++) {lanes}[lane] = {start};"]
+            before = [
+                f"{ctype} {lanes}[{LANES}];",
+                f"for (int64_t lane = 0; lane < {LANES}; lane++) {lanes}[lane] = {start};",
+            ]
             half = combine(kind, f"{lanes}[lane]", f"{lanes}[lane + width]", s.dtype)
             after = [
                 f"for (int64_t width = {LANES // 2}; width > 0; width /= 2)",
@@ -347,9 +359,7 @@ class Lowering:
         self.lane = lane
         return name
 
-    def _argreduce(
-        self, s: Scalar, kind: str, loops: tuple[Loop, ...], body: Scalar, found: frozenset[Symbol]
-    ) -> str:
+    def _argreduce(self, s: Scalar, kind: str, loops: tuple[Loop, ...], body: Scalar, found: frozenset[Symbol]) -> str:
         """The position of the first greatest (least) element; nan counts as greater (less) than all."""
         home = self.level_of(found)
         kept = self.levels[home + 1 :]

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from ..ir.graph import Graph, Input, Node, Result, Value
 from ..ir.size import Dim, ceildiv, index, minimum, product
 from ..ir.types import DType
-from ..ops.panel import WIDTH, unpanel
+from ..ops.panel import WIDTH, panels, unpanel
 from ..ops.view import expand, unflatten_index
 from ..targets import Target
 from .epilogue import epilogue, gathered, only
 from .loops import comment, nominal, parameters, size_lines
 from .lower import c_dim, indented
 from .strides import Strided, strided
-from .template import Schedule, Source, Template, template
+from .template import Packing, Schedule, Source, Template, template
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def accepts(body: Graph) -> str | None:
     if isinstance(found, str):
         return found
     try:
-        _epilogue(body, found, "k")
+        _epilogue(body, found, "k", 16)
     except TypeError as e:
         return str(e)
     return None
@@ -112,25 +112,32 @@ def tiles(target: Target) -> tuple[tuple[int, int], ...]:
     return ((4, 16),) if target.vector_registers >= 32 else ((2, 16),)
 
 
+def tile_seconds(m: int, n: int, k: int, mr: int, nr: int, target: Target) -> float:
+    """What tiles of mr x nr need for a product on one core: arithmetic on whole and half tiles, and loads that are not hidden."""
+    left = m % mr
+    rows = m - left + (0 if left == 0 else mr // 2 if left <= mr // 2 else mr)
+    columns = -(-n // WIDTH) * WIDTH if n % nr else n
+    vectors = nr / target.lanes
+    loads = (mr + vectors) / (mr * vectors)
+    return 2.0 * rows * columns * k * (1 + 0.3 * loads) / target.peak_flops
+
+
 def schedules(body: Graph, target: Target) -> list[tuple[Schedule, float]]:
     found = analyse(body)
     assert isinstance(found, Product)
     m, n, k = nominal(found.m), nominal(found.n), nominal(found.k)
     result: list[tuple[Schedule, float]] = []
     for mr, nr in tiles(target):
-        rows, columns = -(-m // mr) * mr, -(-n // nr) * nr
-        flops = 2.0 * nominal(found.batch) * rows * columns * k
-        loads = 1 + 0.5 * (mr + nr / target.lanes) / (mr * nr / target.lanes)
-        seconds = flops * loads / target.peak_flops
+        seconds = nominal(found.batch) * tile_seconds(m, n, k, mr, nr, target)
         result.append(({"mr": mr, "nr": nr, "mb": mr * 4, "nb": nr * 2, "kc": 0, "columns_outer": 1}, seconds))
     return result
 
 
-def _epilogue(body: Graph, found: Product, name: str) -> list[str]:
+def _epilogue(body: Graph, found: Product, name: str, wide: int) -> list[str]:
     shape = found.node.types[0].shape
     row, column = index("m", product(shape[:-1])), index("n", found.n)
     at = (*unflatten_index(row, shape[:-1]), column if found.n != 1 else 0)
-    return epilogue(body, found.node, name, product(shape[:-1]), row, column, at)
+    return epilogue(body, found.node, name, row, column, at, wide)
 
 
 def matrix(body: Graph, s: Strided) -> str:
@@ -154,7 +161,7 @@ def write(body: Graph, schedule: Schedule, target: Target, name: str) -> Source:
     else:
         lines.append(f"cv_gemm_activations({fixed}, {size}, {matrix(body, found.a)}, {_operand(body, found)}, {tail});")
     head = f"static void {name}({', '.join(parameters(body))})"
-    text = [*comment(body), *_epilogue(body, found, name), head, "{", *indented(lines), "}", ""]
+    text = [*comment(body), *_epilogue(body, found, name, int(schedule["nr"])), head, "{", *indented(lines), "}", ""]
     return Source("\n".join(text), units(found, schedule), scratch(found, schedule), ("gemm.h",))
 
 
@@ -190,4 +197,16 @@ def reads(node: Node, operand: int) -> bool | None:
     return left(node, True) is not None or (left(node, False) is not None and node.inputs[1].type.rank > 2)
 
 
-matmul = template(Template("matmul", 10, accepts, schedules, write, reads))
+def packing(node: Node, operand: int) -> Packing | None:
+    if (
+        node.op.name != "matmul"
+        or operand != 1
+        or node.inputs[1].type.rank != 2
+        or node.types[0].dtype is not DType.F32
+    ):
+        return None
+    columns = node.inputs[1].type.shape[1]
+    return Packing("panels", panels, lambda p: unpanel(p, columns=columns))
+
+
+matmul = template(Template("matmul", 10, accepts, schedules, write, reads, packing))

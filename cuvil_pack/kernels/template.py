@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from ..ir.graph import Graph, Node
 from ..ir.size import Dim, symbols
@@ -27,6 +28,15 @@ class Source:
 
 
 @dataclass(frozen=True)
+class Packing:
+    """How a weight is stored for a kernel: `pack` makes the stored array of the weight, `unpack` says the weight in ops."""
+
+    label: str
+    pack: Callable[[Any], Any]
+    unpack: Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
 class Template:
     """A way to write kernels.
 
@@ -34,6 +44,7 @@ class Template:
     schedules  the schedules worth considering, and for each the time in seconds that the cost model expects on one core
     write      the C of a body under a schedule; the function gets the given name
     reads      whether the kernel built around a node can read an operand as a view, where it lies; None: not its node
+    packing    how the kernel built around a node wants an operand stored that is a weight; None: as it is
     """
 
     name: str
@@ -42,6 +53,7 @@ class Template:
     schedules: Callable[[Graph, Target], Iterable[tuple[Schedule, float]]]
     write: Callable[[Graph, Schedule, Target, str], Source]
     reads: Callable[[Node, int], bool | None] = lambda node, operand: None
+    packing: Callable[[Node, int], Packing | None] = lambda node, operand: None
 
 
 TEMPLATES: dict[str, Template] = {}
@@ -67,6 +79,12 @@ def reads_through(node: Node, operand: int) -> bool:
     """Whether the kernel built around `node` can read its operand as a view; bodies in index notation can read any."""
     answers = (t.reads(node, operand) for t in TEMPLATES.values())
     return next((a for a in answers if a is not None), True)
+
+
+def packing(node: Node, operand: int) -> Packing | None:
+    """How the kernel around `node` wants an operand stored that is a weight."""
+    wishes = (t.packing(node, operand) for t in TEMPLATES.values())
+    return next((w for w in wishes if w is not None), None)
 
 
 def size_names(body: Graph) -> list[str]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
-from ..ir.graph import Graph, Input, Node, Result, Value, Weight
+from ..ir.graph import Graph, Input, Node, Result, Value, Weight, at
 from ..ir.rewrite import rebuild
-from ..ir.types import DType, TensorType
+from ..ir.types import TensorType
+from ..kernels.template import Packing, packing
 from ..ops.kernel import kernel
-from ..ops.panel import panels, unpanel
 
 
 def pack_weights(graph: Graph) -> Graph:
@@ -39,44 +40,43 @@ def pack_weights(graph: Graph) -> Graph:
             return None
         body: Graph = node.attrs["body"]
         for p, given in zip(body.inputs, node.inputs, strict=True):
-            if isinstance(given, Weight) and _is_factor(body, p):
-                name = f"{given.name}.panels"
-                if name not in made:
-                    made[name] = _packed(name, given)
-                return _replaced(node, p, made[name])
+            wish = _wish(body, p) if isinstance(given, Weight) else None
+            if wish is None:
+                continue
+            name = f"{given.name}.{wish.label}"
+            if name not in made:
+                made[name] = _packed(name, given, wish)
+            return _replaced(node, p, made[name], wish)
         return None
 
     return rebuild(graph, lambda node: _until_done(pack, node))
 
 
-def _until_done(pack, node: Node):  # type: ignore[no-untyped-def]
+def _until_done(pack: Callable[[Node], Value | None], node: Node) -> Value | None:
     done: Value | None = None
-    while (better := pack(node)) is not None:
+    while isinstance(better := pack(node), Result):
         done, node = better, better.node
     return done
 
 
-def _is_factor(body: Graph, p: Input) -> bool:
-    """Whether a parameter is the right operand of a product, and nothing else."""
+def _wish(body: Graph, p: Input) -> Packing | None:
+    """How the only reader of a parameter wants it stored."""
     readers = [(n, k) for n in body.nodes() for k, v in enumerate(n.inputs) if v == p]
-    if len(readers) != 1 or p.type.dtype is not DType.F32:
-        return False
-    (node, operand), = readers
-    return node.op.name == "matmul" and operand == 1 and p.type.rank == 2
+    return packing(*readers[0]) if len(readers) == 1 else None
 
 
-def _packed(name: str, w: Weight) -> Weight:
-    data = np.ascontiguousarray(panels(np.asarray(w.data)))
+def _packed(name: str, w: Weight, wish: Packing) -> Weight:
+    data = np.ascontiguousarray(wish.pack(np.asarray(w.data)))
     return Weight(name, TensorType.of(data), data)
 
 
-def _replaced(node: Node, p: Input, weight: Weight) -> Value:
+def _replaced(node: Node, p: Input, weight: Weight, wish: Packing) -> Value:
     body: Graph = node.attrs["body"]
-    columns = p.type.shape[-1]
     q = replace(p, type=weight.type)
-    new: dict[Value, Value] = {p: unpanel(q, columns=columns)}
+    new: dict[Value, Value] = {p: wish.unpack(q)}
     for n in body.nodes():
-        made = n.op.node(*(new.get(v, v) for v in n.inputs), **n.attrs)
+        with at(n.where):
+            made = n.op.node(*(new.get(v, v) for v in n.inputs), **n.attrs)
         results = made if isinstance(made, tuple) else (made,)
         new |= {Result(n, i): r for i, r in enumerate(results)}
     inputs = tuple(q if i == p else i for i in body.inputs)
