@@ -1,131 +1,36 @@
-"""Sizes: integers, named sizes with a range, and polynomials of them. Loop indices are sizes too.
-
-A `Dim` is an `int` or an `Expr`. An `Expr` is kept in normal form (a sum of integer multiples of products of atoms), so
-equal sizes compare equal and `s*(i//s) + i%s` is `i` without any rule saying so: `a % b` is written `a - b*(a//b)`.
-"""
+"""Arithmetic of sizes: division, extremes, bounds, values; as simple as the ranges of the sizes allow."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import Any
+from functools import lru_cache
 
+from . import interval
+from .interval import Interval
+from .polynomial import (
+    Atom,
+    Call,
+    Dim,
+    Expr,
+    Monomial,
+    Symbol,
+    atom,
+    dim_order,
+    from_terms,
+    index,
+    named,
+    product,
+    symbols,
+    terms_of,
+    to_prefix,
+    to_string,
+)  # fmt: skip
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
-    """A size known at run time, or a loop index: an integer in `[lo, hi]`; `hi` is None where nothing bounds it."""
-
-    name: str
-    lo: int = 0
-    hi: int | Expr | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """`floordiv(a, b)`, `min(a, b, ...)` or `max(a, b, ...)`, where it could not be simplified."""
-
-    function: str
-    args: tuple[int | Expr, ...]
-
-
-Atom = Symbol | Call
-Monomial = tuple[Atom, ...]
-
-
-@dataclass(frozen=True)
-class Expr:
-    """A sum of `coefficient * atom * atom ...`, sorted; never a plain constant (that is an `int`)."""
-
-    terms: tuple[tuple[Monomial, int], ...]
-
-    @cached_property
-    def _hash(self) -> int:
-        return hash(self.terms)
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __add__(self, other: Dim) -> Dim:
-        total = dict(self.terms)
-        for m, c in _terms(other):
-            total[m] = total.get(m, 0) + c
-        return _dim(total)
-
-    def __mul__(self, other: Dim) -> Dim:
-        total: dict[Monomial, int] = {}
-        for m, c in self.terms:
-            for n, d in _terms(other):
-                key = tuple(sorted((*m, *n), key=_order))
-                total[key] = total.get(key, 0) + c * d
-        return _dim(total)
-
-    def __neg__(self) -> Dim:
-        return self * -1
-
-    def __sub__(self, other: Dim) -> Dim:
-        return self + other * -1
-
-    def __rsub__(self, other: int) -> Dim:
-        return self * -1 + other
-
-    __radd__ = __add__
-    __rmul__ = __mul__
-
-    def __floordiv__(self, other: Dim) -> Dim:
-        return floordiv(self, other)
-
-    def __rfloordiv__(self, other: int) -> Dim:
-        return floordiv(other, self)
-
-    def __mod__(self, other: Dim) -> Dim:
-        return self - other * floordiv(self, other)
-
-    def __str__(self) -> str:
-        return to_string(self)
-
-    __repr__ = __str__
-
-    def __bool__(self) -> bool:
-        raise TypeError(f"the size {self} has no truth value before run time")
-
-
-Dim = int | Expr
-
-
-def named(name: str, lo: int = 1, hi: int | None = None) -> Expr:
-    """A size that a caller chooses at run time, within `[lo, hi]`."""
-    return Expr((((Symbol(name, lo, hi),), 1),))
-
-
-def index(name: str, extent: Dim) -> Expr:
-    """A loop index that runs over `[0, extent)`."""
-    return Expr((((Symbol(name, 0, extent - 1),), 1),))
-
-
-def _terms(d: Dim) -> tuple[tuple[Monomial, int], ...]:
-    if isinstance(d, Expr):
-        return d.terms
-    return (((), int(d)),) if d else ()
-
-
-def _dim(terms: Mapping[Monomial, int]) -> Dim:
-    kept = {m: c for m, c in terms.items() if c}
-    if not kept:
-        return 0
-    if kept.keys() == {()}:
-        return kept[()]
-    return Expr(tuple(sorted(kept.items(), key=lambda t: (-len(t[0]), tuple(map(_order, t[0]))))))
-
-
-@lru_cache(maxsize=1 << 16)
-def _order(atom: Atom) -> str:
-    return atom.name if isinstance(atom, Symbol) else f"~{atom.function}{atom.args}"
-
-
-def atom(a: Atom) -> Expr:
-    return Expr((((a,), 1),))
+__all__ = [
+    "Call", "Dim", "Expr", "Symbol", "atom", "ceildiv", "evaluate", "floordiv", "index", "is_nonnegative", "lower",
+    "maximum", "minimum", "named", "product", "rebuild", "substitute", "symbols", "to_prefix", "to_string", "upper",
+]  # fmt: skip
 
 
 def floordiv(a: Dim, b: Dim) -> Dim:
@@ -141,23 +46,48 @@ def _floordiv(a: Dim, b: Dim) -> Dim:
         return a
     quotient: dict[Monomial, int] = {}
     rest: dict[Monomial, int] = {}
-    for m, c in _terms(a):
+    for m, c in terms_of(a):
         part = _divide_term(m, c, b)
         if part is None:
             rest[m] = c
         else:
             quotient[part[0]] = quotient.get(part[0], 0) + part[1]
-    q, r = _dim(quotient), _dim(rest)
+    q, r = from_terms(quotient), from_terms(rest)
     if is_nonnegative(r) and is_nonnegative(b - 1 - r):
         return q
-    if isinstance(b, int) and isinstance(r, Expr):
-        if (common := math.gcd(b, *(c for _, c in r.terms))) > 1:
-            shrunk = _dim({m: c // common for m, c in r.terms})
-            return q + floordiv(shrunk, b // common)
-        inner = _only_call(r)
-        if inner is not None and inner.function == "floordiv" and isinstance(inner.args[1], int):
-            return q + floordiv(inner.args[0], inner.args[1] * b)
+    shrunk = _shrink(r, b)
+    if shrunk is not None:
+        return q + floordiv(*shrunk)
+    inner = _only_call(r) if isinstance(r, Expr) else None
+    if inner is not None and inner.function == "floordiv":
+        return q + floordiv(inner.args[0], inner.args[1] * b)
     return q + atom(Call("floordiv", (r, b)))
+
+
+def _shrink(a: Dim, b: Dim) -> tuple[Dim, Dim] | None:
+    """Smaller numbers with the same quotient: a positive factor of `b` and of all of `a`, save a number, cancels."""
+    parts = [(m, c) for m, c in terms_of(a) if m]
+    if not parts:
+        return None
+    number = a - from_terms(dict(parts))
+    assert isinstance(number, int)
+    common = math.gcd(*(c for _, c in (*parts, *terms_of(b))))
+    if common > 1:
+        top, bottom = (from_terms({m: c // common for m, c in terms}) for terms in (parts, terms_of(b)))
+        return top + number // common, bottom
+    shared = [x for x in parts[0][0] if number == 0 and all(x in m for m, _ in (*parts, *terms_of(b)))]
+    factor = next((x for x in shared if is_nonnegative(atom(x) - 1)), None)
+    return None if factor is None else (_without(a, factor), _without(b, factor))
+
+
+def _without(d: Dim, factor: Atom) -> Dim:
+    """`d // factor`, where every term has the factor."""
+    total: dict[Monomial, int] = {}
+    for m, c in terms_of(d):
+        left = list(m)
+        left.remove(factor)
+        total[tuple(left)] = c
+    return from_terms(total)
 
 
 def _divide_term(m: Monomial, c: int, b: Dim) -> tuple[Monomial, int] | None:
@@ -196,34 +126,19 @@ def minimum(*dims: Dim) -> Dim:
 
 def _extreme(function: str, dims: Iterable[Dim], wins: Callable[[Dim, Dim], bool]) -> Dim:
     kept: list[Dim] = []
-    for d in dims:
-        if any(wins(k, d) for k in kept):
+    for new in (part for d in dims for part in _flat(function, d)):
+        if any(wins(k, new) for k in kept):
             continue
-        kept = [k for k in kept if not wins(d, k)] + [d]
+        kept = [k for k in kept if not wins(new, k)] + [new]
     if len(kept) == 1:
         return kept[0]
-    return atom(Call(function, tuple(sorted(kept, key=str))))
+    return atom(Call(function, tuple(sorted(kept, key=dim_order))))
 
 
-def product(dims: Iterable[Dim]) -> Dim:
-    total: Dim = 1
-    for d in dims:
-        total = total * d
-    return total
-
-
-def symbols(d: Dim) -> set[Symbol]:
-    """Every symbol in `d`, those inside calls included; not those of the symbols' own ranges."""
-    found: set[Symbol] = set()
-    stack: list[Dim] = [d]
-    while stack:
-        for m, _ in _terms(stack.pop()):
-            for a in m:
-                if isinstance(a, Symbol):
-                    found.add(a)
-                else:
-                    stack += a.args
-    return found
+def _flat(function: str, d: Dim) -> tuple[Dim, ...]:
+    """The arguments of `d`, where it is itself a call of the function."""
+    call = _only_call(d) if isinstance(d, Expr) else None
+    return call.args if call is not None and call.function == function else (d,)
 
 
 def substitute(d: Dim, values: Mapping[Symbol, Dim]) -> Dim:
@@ -235,7 +150,7 @@ def substitute(d: Dim, values: Mapping[Symbol, Dim]) -> Dim:
 
 def rebuild(d: Dim, leaf: Callable[[Symbol], Dim]) -> Dim:
     total: Dim = 0
-    for m, c in _terms(d):
+    for m, c in terms_of(d):
         term: Dim = c
         for a in m:
             term = term * (leaf(a) if isinstance(a, Symbol) else _apply(a.function, [rebuild(x, leaf) for x in a.args]))
@@ -275,11 +190,8 @@ def is_nonnegative(d: Dim) -> bool:
     return low is not None and low >= 0
 
 
-Bounds = tuple[int | None, int | None]
-
-
 @lru_cache(maxsize=1 << 16)
-def _bounds(d: Dim) -> Bounds:
+def _bounds(d: Dim) -> Interval:
     if isinstance(d, int):
         return d, d
     low = _extreme_value(d, -1)
@@ -322,9 +234,9 @@ def _fold_remainders(d: Expr) -> Dim:
             scale = _divide_term(tuple(cofactor), -c, b)
             if scale is None:
                 continue
-            factor = _dim({scale[0]: scale[1]})
+            factor = from_terms({scale[0]: scale[1]})
             rest = d - factor * (x - b * atom(a))
-            if len(_terms(rest)) < len(d.terms):
+            if len(terms_of(rest)) < len(d.terms):
                 fresh = Expr((((Symbol(f"%{a.function}{a.args}", 0, b - 1),), 1),))
                 return rest + factor * fresh
     return d
@@ -354,92 +266,27 @@ def _coefficient(d: Expr, s: Symbol) -> Dim | None:
             rest = list(m)
             rest.remove(s)
             total[tuple(rest)] = c
-    return _dim(total)
+    return from_terms(total)
 
 
-def _interval(d: Dim) -> Bounds:
-    low: int | None = 0
-    high: int | None = 0
-    for m, c in _terms(d):
-        t: Bounds = (c, c)
+def _interval(d: Dim) -> Interval:
+    total: Interval = (0, 0)
+    for m, c in terms_of(d):
+        term: Interval = (c, c)
         for a in m:
-            t = _times(t, _atom_bounds(a))
-        low = None if low is None or t[0] is None else low + t[0]
-        high = None if high is None or t[1] is None else high + t[1]
-    return low, high
+            term = interval.multiply(term, _atom_interval(a))
+        total = interval.add(total, term)
+    return total
 
 
-def _atom_bounds(a: Atom) -> Bounds:
+def _atom_interval(a: Atom) -> Interval:
     if isinstance(a, Symbol):
-        return a.lo, a.hi if isinstance(a.hi, int) else None if a.hi is None else _bounds(a.hi)[1]
-    parts = [_bounds(x) for x in a.args]
-    if a.function == "floordiv":
-        (low, high), (small, big) = parts
-        if low is None or low < 0 or small is None or small < 1:
-            return None, None
-        return (0 if big is None else low // big), (None if high is None else high // small)
-    lows, highs = [p[0] for p in parts], [p[1] for p in parts]
-    if a.function == "max":
-        known = [x for x in lows if x is not None]
-        return (max(known) if known else None), (None if None in highs else max(h for h in highs if h is not None))
-    known = [x for x in highs if x is not None]
-    return (None if None in lows else min(x for x in lows if x is not None)), (min(known) if known else None)
-
-
-def _times(a: Bounds, b: Bounds) -> Bounds:
-    if None not in a and None not in b:
-        corners = [x * y for x in a for y in b if x is not None and y is not None]
-        return min(corners), max(corners)
-    nonnegative = (a[0] or 0) >= 0 and (b[0] or 0) >= 0 and a[0] is not None and b[0] is not None
-    if nonnegative:
-        assert a[0] is not None and b[0] is not None
-        return a[0] * b[0], None if a[1] is None or b[1] is None else a[1] * b[1]
-    if a[0] == a[1] and a[0] is not None and a[0] < 0:
-        low, high = _times((-a[0], -a[0]), b)
-        return (None if high is None else -high), (None if low is None else -low)
-    return None, None
-
-
-def to_string(d: Dim, call: Callable[[Call, Callable[[Dim], str]], str] | None = None) -> str:
-    """Python text of a size; `call` writes the calls for another language."""
-
-    def write(x: Dim) -> str:
-        if isinstance(x, int):
-            return str(x)
-        text = ""
-        for m, c in x.terms:
-            factors = [_write_atom(a, call or _python_call, write) for a in m]
-            if abs(c) != 1 or not factors:
-                factors.insert(0, str(abs(c)))
-            sign = ("-" if c < 0 else "") if not text else (" - " if c < 0 else " + ")
-            text += sign + "*".join(factors)
-        return text
-
-    return write(d)
-
-
-def _write_atom(a: Atom, call: Callable[[Call, Callable[[Dim], str]], str], write: Callable[[Dim], str]) -> str:
-    return a.name if isinstance(a, Symbol) else call(a, write)
-
-
-def _python_call(c: Call, write: Callable[[Dim], str]) -> str:
-    if c.function == "floordiv":
-        return f"(({write(c.args[0])})//({write(c.args[1])}))"
-    return f"{c.function}({', '.join(map(write, c.args))})"
-
-
-def to_prefix(d: Dim) -> Any:
-    """The form a manifest holds: an int, a name, or `[function, argument, ...]`."""
-    if isinstance(d, int):
-        return d
-    sums: list[Any] = []
-    for m, c in d.terms:
-        factors: list[Any] = [_prefix_atom(a) for a in m]
-        if c != 1 or not factors:
-            factors.insert(0, c)
-        sums.append(factors[0] if len(factors) == 1 else ["mul", *factors])
-    return sums[0] if len(sums) == 1 else ["add", *sums]
-
-
-def _prefix_atom(a: Atom) -> Any:
-    return a.name if isinstance(a, Symbol) else [a.function, *map(to_prefix, a.args)]
+        return a.lo, None if a.hi is None else upper(a.hi)
+    parts = map(_bounds, a.args)
+    match a.function:
+        case "floordiv":
+            return interval.floordiv(*parts)
+        case "max":
+            return interval.maximum(parts)
+        case _:
+            return interval.minimum(parts)
