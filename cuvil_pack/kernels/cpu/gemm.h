@@ -167,14 +167,11 @@ CV_INLINE void cv_gemm_do_block(cv_gemm_schedule s, cv_gemm_size size, cv_matrix
         cv_gemm_do_pass(t, block.n1, 0, 4, CV_LANES < 16 ? 16 : 64, epilogue, ctx);
         return;
     }
-    if (s.kc == 0 || size.k <= s.kc) {
+    do {
+        t.k1 = s.kc == 0 ? size.k : cv_least(t.k0 + s.kc, size.k);
         cv_gemm_do_pass(t, block.n1, size.n % s.nr == 0, s.mr, s.nr, epilogue, ctx);
-        return;
-    }
-    for (t.k0 = 0; t.k0 < size.k; t.k0 = t.k1) {
-        t.k1 = cv_least(t.k0 + s.kc, size.k);
-        cv_gemm_do_pass(t, block.n1, size.n % s.nr == 0, s.mr, s.nr, epilogue, ctx);
-    }
+        t.k0 = t.k1;
+    } while (t.k0 < size.k);
 }
 
 // Units [begin, end) of a product with packed weights, one B for the whole batch.
