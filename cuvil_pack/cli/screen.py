@@ -1,0 +1,87 @@
+"""What a command shows: tables and lines for people, or one JSON object for programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
+PIPE_WIDTH = 10_000
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of text under headers; the columns named in `right` are numbers."""
+
+    headers: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    right: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Names and what they stand for, one below the other."""
+
+    rows: Sequence[tuple[str, str]] = field(default_factory=tuple)
+
+
+Part = str | Table | Facts
+
+
+@dataclass(frozen=True)
+class Screen:
+    """Where a command answers: standard output, as JSON where that is asked for."""
+
+    json: bool
+    verbose: bool
+
+    def show(self, data: Mapping[str, object], *parts: Part) -> None:
+        """Print the parts with an empty line between them, or `data` as JSON."""
+        if self.json:
+            print(json.dumps(data, default=str))
+            return
+        console = _console()
+        for n, part in enumerate(parts):
+            if n:
+                console.print()
+            _print(console, part)
+
+
+def _console() -> Console:
+    width = None if sys.stdout.isatty() else PIPE_WIDTH
+    return Console(file=sys.stdout, width=width, markup=False, highlight=False, emoji=False)
+
+
+def _print(console: Console, part: Part) -> None:
+    if isinstance(part, str):
+        console.print(Text(part), soft_wrap=True)
+        return
+    table = _table(part)
+    if console.is_terminal:
+        console.print(table)
+        return
+    with console.capture() as captured:
+        console.print(table)
+    console.file.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
+
+
+def _table(part: Table | Facts) -> RichTable:
+    if isinstance(part, Facts):
+        table = RichTable(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+        table.add_column(style="bold", no_wrap=True)
+        table.add_column(overflow="fold")
+        rows: Sequence[Sequence[str]] = part.rows
+    else:
+        table = RichTable(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+        for header in part.headers:
+            right = header in part.right
+            table.add_column(header, justify="right" if right else "left", no_wrap=right, overflow="fold")
+        rows = part.rows
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
