@@ -30,9 +30,9 @@ from ..ops.elementwise import (
     sub,
     where,
 )
-from ..ops.view import expand
+from ..ops.view import expand, reshape
 from .settle import law
-from .values import is_constant, literal, made_by, make, number_like, spread
+from .values import is_constant, literal, made_by, make, number_like, spread, widened
 
 ELEMENTWISE = tuple(o for o in OPS.values() if o.elementwise)
 MIRRORED = {add: add, mul: mul, maximum: maximum, minimum: minimum, eq: eq, ne: ne, lt: gt, gt: lt, le: ge, ge: le}
@@ -245,6 +245,24 @@ def broadcast_itself(node: Node) -> Value | None:
         return None
     small = [i if n is None else n.inputs[0] for i, n in zip(node.inputs, nodes, strict=True)]
     return spread(make(node.op, *small, **node.attrs), node.types[0].shape)
+
+
+@law(*ELEMENTWISE, given="x: f32[2, 4, 8], y: f32[4, 8] -> add(x, reshape(y, shape=(1, 4, 8)))")
+def align_itself(node: Node) -> Value | None:
+    """An elementwise op adds leading axes of size 1 by itself."""
+    small = [_unled(i) for i in node.inputs]
+    if all(a is b for a, b in zip(small, node.inputs, strict=True)):
+        return None
+    result = make(node.op, *small, **node.attrs)
+    return result if result.type == node.types[0] else None
+
+
+def _unled(value: Value) -> Value:
+    node = made_by(value, reshape)
+    if node is None:
+        return value
+    x = node.inputs[0]
+    return x if value.type.shape == widened(x.type.shape, value.type.rank) else value
 
 
 @law(

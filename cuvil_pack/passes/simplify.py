@@ -7,7 +7,7 @@ from types import ModuleType
 
 from ..ir.graph import Graph
 from ..ir.rewrite import Rule
-from . import arithmetic, logic, views
+from . import arithmetic, logic, positions, views
 from .settle import Law, settle
 
 
@@ -17,7 +17,7 @@ def laws_of(*modules: ModuleType) -> Iterator[Law | Rule]:
         yield from (v for v in vars(module).values() if isinstance(v, Law | Rule))
 
 
-SIMPLE = tuple(laws_of(arithmetic, views, logic))
+SIMPLE = tuple(laws_of(arithmetic, views, positions, logic))
 
 
 def simplify(graph: Graph) -> Graph:

@@ -13,7 +13,7 @@ from ..ops.matmul import matmul
 from ..ops.reduce import reduce
 from ..ops.view import expand, flip, reshape, slice_, transpose
 from .settle import law
-from .values import literal, made_by, make, moves_only_ones, shaped, spread, turned, widened
+from .values import made_by, make, moves_only_ones, shaped, spread, turned, widened
 
 
 @law(
@@ -264,38 +264,6 @@ def iota_is_a_line(node: Node) -> Value | None:
         return None
     line = make(iota, shape=(shape[axis],), axis=0, dtype=node.attrs["dtype"])
     return spread(shaped(line, tuple(d if n == axis else 1 for n, d in enumerate(shape))), shape)
-
-
-@law(
-    gather,
-    given=(
-        "x: f32[9, 4] -> gather(x, iota(shape=(5,), axis=0, dtype=i64))",
-        "x: f32[9, 4] -> gather(x, add(iota(shape=(5,), axis=0, dtype=i64), 2))",
-        "x: f32[9, 4] -> gather(x, number(2, i64))",
-    ),
-)
-def gather_of_line(node: Node) -> Value | None:
-    """Reading at consecutive indices is a slice, at one known index too."""
-    (x, indices), axis = node.inputs, node.attrs["axis"]
-    number = literal(indices)
-    if number is not None:
-        one = make(slice_, x, axis=axis, start=int(number), stop=int(number) + 1)
-        return (
-            shaped(one, node.types[0].shape)
-            if number >= 0 and is_nonnegative(x.type.shape[axis] - 1 - int(number))
-            else None
-        )
-    start, line = 0, made_by(indices, iota)
-    shifted = made_by(indices, add)
-    if shifted is not None:
-        line, offset = made_by(shifted.inputs[0], iota), literal(shifted.inputs[1])
-        start = -1 if offset is None else int(offset)
-    if line is None or len(line.attrs["shape"]) != 1 or start < 0:
-        return None
-    stop = line.attrs["shape"][0] + start
-    if not is_nonnegative(x.type.shape[axis] - stop):
-        return None
-    return make(slice_, x, axis=axis, start=start, stop=stop)
 
 
 @law(
