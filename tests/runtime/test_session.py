@@ -1,5 +1,6 @@
 """A session computes, describes itself, and lets go of what it holds."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -127,6 +128,7 @@ def test_a_closed_session_refuses(toy_file: Path) -> None:
 
 
 def test_sessions_come_and_go_without_a_trace(toy_file: Path, add_file: Path) -> None:
+    gc.collect()
     open_files = Path("/proc/self/fd")
     before = len(list(open_files.iterdir()))
     for _ in range(50):
