@@ -16,10 +16,12 @@ def program(plans: dict[str, Plan]) -> str:
     first = next(iter(plans.values()))
     includes = dict.fromkeys([*HEADERS, *(h for p in plans.values() for k in p.kernels for h in k.source.includes)])
     sizes = [f"enum {{ {', '.join(f'CV_SIZE_{s.name}' for s in first.sizes)} }};"] if first.sizes else []
+    shared = dict.fromkeys(line for p in plans.values() for k in p.kernels for line in k.source.shared)
     kernels = {k.name: k.source.text for p in plans.values() for k in p.kernels}
     parts = [
         "\n".join(f'#include "{h}"' for h in includes),
         *sizes,
+        *(["\n".join(shared)] if shared else []),
         *kernels.values(),
         *(_entry(name, p) for name, p in plans.items()),
     ]

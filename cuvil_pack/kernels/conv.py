@@ -174,6 +174,7 @@ def write(body: Graph, schedule: Schedule, target: Target, name: str) -> Source:
     kind = "depthwise" if found.depthwise else "conv"
     order = ("mr", "nr", "nb") if found.depthwise else ("mr", "nr", "mb", "nb", "kc", "columns_outer")
     plan = "cv_depthwise_schedule" if found.depthwise else "cv_gemm_schedule"
+    sums = f"{table(schedule)}, " if kind == "conv" else ""
     lines = [
         *size_lines(body),
         gathered(body, name),
@@ -182,11 +183,31 @@ def write(body: Graph, schedule: Schedule, target: Target, name: str) -> Source:
         f"const {plan} schedule = {{{', '.join(str(schedule[f]) for f in order)}}};",
         f"const cv_conv_size size = {{{', '.join(map(c_dim, size))}}};",
         f"const cv_images images = {{{ins[x]}, {c_dim(height * width * pixel)}, {c_dim(width * pixel)}, {pixel}}};",
-        f"cv_{kind}(schedule, size, images, {ins[w]}, zeros, {name}_epilogue, &arguments, begin, end);",
+        f"cv_{kind}(schedule, {sums}size, images, {ins[w]}, zeros, {name}_epilogue, &arguments, begin, end);",
     ]
     head = f"static void {name}({', '.join(parameters(body))})"
     text = [*comment(body), *_epilogue(body, found, name, int(schedule["nr"])), head, "{", *indented(lines), "}", ""]
-    return Source("\n".join(text), units(found, schedule), zeros * 4, (f"{kind}.h",))
+    shared = () if found.depthwise else tuple(f"CV_CONV_SUM({mr}, {nr})" for mr, nr in sorted(shapes(schedule)))
+    return Source("\n".join(text), units(found, schedule), zeros * 4, (f"{kind}.h",), shared)
+
+
+def widths(schedule: Schedule) -> tuple[int, int, int]:
+    """The widths of the tiles of a schedule: all, most and the least of its columns."""
+    nr = int(schedule["nr"])
+    return nr, min(nr, 32), WIDTH
+
+
+def shapes(schedule: Schedule) -> set[tuple[int, int]]:
+    """The tiles a schedule needs functions for."""
+    mr = int(schedule["mr"])
+    return {(m, n) for m in (mr, max(mr // 2, 1)) for n in widths(schedule)}
+
+
+def table(schedule: Schedule) -> str:
+    """The cv_conv_sums of a schedule."""
+    mr = int(schedule["mr"])
+    rows = ("{" + ", ".join(f"cv_conv_sum_{m}x{n}" for n in widths(schedule)) + "}" for m in (mr, max(mr // 2, 1)))
+    return f"(cv_conv_sums){{{', '.join(rows)}}}"
 
 
 def units(found: Images, schedule: Schedule) -> Dim:

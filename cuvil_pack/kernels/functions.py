@@ -15,7 +15,7 @@ STORED: dict[DType, str] = CTYPES | {DType.F16: "uint16_t", DType.BOOL: "uint8_t
 
 OPERATORS = {
     "add": "+", "sub": "-", "mul": "*", "div": "/", "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
-    "and": "&", "or": "|", "xor": "^", "shl": "<<", "shr": ">>",
+    "and": "&", "or": "|", "xor": "^",
 }  # fmt: skip
 NARROW = frozenset({DType.I8, DType.U8, DType.I16, DType.U16})
 

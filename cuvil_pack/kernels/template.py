@@ -18,13 +18,15 @@ class Source:
     """A kernel in C, and what a step that calls it must know.
 
     The function is `static void name(inputs..., output, const int64_t *sizes, int64_t begin, int64_t end, uint8_t *scratch,
-    int32_t *fault)`: it computes units `begin` to `end` of `units`; `scratch` holds `scratch` bytes for each thread.
+    int32_t *fault)`: it computes units `begin` to `end` of `units`; `scratch` holds `scratch` bytes for each thread. `shared` are lines that kernels
+    have in common: functions that a program needs once.
     """
 
     text: str
     units: Dim
     scratch: Dim = 0
     includes: tuple[str, ...] = ()
+    shared: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from cuvil_pack.kernels.conv import shapes, table
 from tests.kernels.harness import (
     RUNNABLE,
     Array,
@@ -33,6 +34,7 @@ SOURCE = """
 #include "conv.h"
 
 static const cv_gemm_schedule S = {SCHEDULE};
+SUMS
 
 typedef struct {
     float *y;
@@ -56,7 +58,7 @@ void conv(const cv_conv_size *size, const cv_images *images, const float *weight
           int64_t begin, int64_t end)
 {
     store_to to = {y, size->groups * size->out_channels};
-    cv_conv(S, *size, *images, weights, zeros, store, &to, begin, end);
+    cv_conv(S, TABLE, *size, *images, weights, zeros, store, &to, begin, end);
 }
 """
 
@@ -116,7 +118,10 @@ def packed(conv: Conv, w: Array) -> Array:
 
 
 def program(schedule: str) -> str:
-    return SOURCE.replace("SCHEDULE", schedule)
+    mr, nr, *_ = (int(part) for part in schedule.split(","))
+    tiles = {"mr": mr, "nr": nr}
+    sums = "\n".join(f"CV_CONV_SUM({m}, {n})" for m, n in sorted(shapes(tiles)))
+    return SOURCE.replace("SCHEDULE", schedule).replace("SUMS", sums).replace("TABLE", table(tiles))
 
 
 @pytest.mark.parametrize(("level", "schedule"), CASES)

@@ -76,7 +76,7 @@ CV_INLINE cv_conv_pixels cv_conv_locate(cv_conv_tile t, int mr)
     return at;
 }
 
-CV_INLINE void cv_conv_do_tile(cv_conv_tile t, int mr, int nr, cv_epilogue *epilogue, void *ctx)
+CV_INLINE void cv_conv_sum_tile(cv_conv_tile t, float *tile, int mr, int nr)
 {
     const cv_conv_size s = t.size;
     const cv_conv_pixels at = cv_conv_locate(t, mr);
@@ -102,47 +102,61 @@ CV_INLINE void cv_conv_do_tile(cv_conv_tile t, int mr, int nr, cv_epilogue *epil
         q = flat || q + 1 == s.kernel_w ? 0 : q + 1;
         r += q == 0;
     }
-    _Alignas(64) float tile[CV_TILE_ROWS * CV_TILE_COLUMNS];
     cv_tile_store(&acc, tile, mr, nr);
-    epilogue(ctx, tile, nr, t.m0, t.mb, t.n0 + t.group * s.out_channels, t.nb);
 }
 
-// All pixels of a block for the tile's columns.
-CV_INLINE void cv_conv_do_column(cv_conv_tile t, int64_t m1, int mr, int nr, cv_epilogue *epilogue, void *ctx)
+// The sums of one tile as a function: the kernels of a program share it, and it has all registers to itself.
+typedef void cv_conv_sum(const cv_conv_tile *t, float *tile);
+
+#define CV_CONV_SUM(MR, NR)                                                                                             \
+    static __attribute__((noinline)) void cv_conv_sum_##MR##x##NR(const cv_conv_tile *t, float *tile)                   \
+    {                                                                                                                   \
+        cv_conv_sum_tile(*t, tile, MR, NR);                                                                             \
+    }
+
+// The functions of a schedule: tiles nr, 32 and 16 columns wide, of mr rows and of half as many.
+typedef struct {
+    cv_conv_sum *full[3], *half[3];
+} cv_conv_sums;
+
+CV_INLINE void cv_conv_do_tile(cv_conv_tile t, cv_conv_sum *sum, int mr, int nr, cv_epilogue *epilogue, void *ctx)
+{
+    _Alignas(64) float tile[CV_TILE_ROWS * CV_TILE_COLUMNS];
+    sum(&t, tile);
+    epilogue(ctx, tile, nr, t.m0, cv_least(t.mb, mr), t.n0 + t.group * t.size.out_channels, t.nb);
+}
+
+// All pixels of a block for the tile's columns, tiles of width `nr`, which is number `width` of the schedule's widths.
+CV_INLINE void cv_conv_do_column(cv_conv_tile t, const cv_conv_sums *sums, int width, int64_t m1, int mr, int nr,
+                                 cv_epilogue *epilogue, void *ctx)
 {
     for (t.mb = mr; t.m0 + mr <= m1; t.m0 += mr)
-        cv_conv_do_tile(t, mr, nr, epilogue, ctx);
+        cv_conv_do_tile(t, sums->full[width], mr, nr, epilogue, ctx);
     t.mb = m1 - t.m0;
     if (t.mb == 0)
         return;
-    if (mr > 1 && t.mb <= mr / 2)
-        cv_conv_do_tile(t, mr / 2, nr, epilogue, ctx);
-    else
-        cv_conv_do_tile(t, mr, nr, epilogue, ctx);
+    cv_conv_do_tile(t, mr > 1 && t.mb <= mr / 2 ? sums->half[width] : sums->full[width], mr, nr, epilogue, ctx);
 }
 
-CV_INLINE void cv_conv_do_block(cv_conv_tile t, cv_gemm_block block, int64_t depth, int mr, int nr,
-                                cv_epilogue *epilogue, void *ctx)
+CV_INLINE void cv_conv_do_block(cv_conv_tile t, const cv_conv_sums *sums, cv_gemm_block block, int64_t depth, int mr,
+                                int nr, cv_epilogue *epilogue, void *ctx)
 {
     while (t.n0 < block.n1) {
         const int64_t left = block.n1 - t.n0;
         const int full = t.size.out_channels % nr == 0 || left > nr - CV_PANEL;
-        const int width = full ? nr : nr > 32 && left > CV_PANEL ? 32 : CV_PANEL;
-        t.nb = cv_least(width, left);
-        if (full)
-            cv_conv_do_column(t, block.m1, mr, nr, epilogue, ctx);
-        else if (width == 32)
-            cv_conv_do_column(t, block.m1, mr, 32, epilogue, ctx);
-        else
-            cv_conv_do_column(t, block.m1, mr, CV_PANEL, epilogue, ctx);
-        t.n0 += width;
-        t.b += width * depth;
+        const int width = full ? 0 : nr > 32 && left > CV_PANEL ? 1 : 2;
+        const int columns = width == 0 ? nr : width == 1 ? 32 : CV_PANEL;
+        t.nb = cv_least(columns, left);
+        cv_conv_do_column(t, sums, width, block.m1, mr, columns, epilogue, ctx);
+        t.n0 += columns;
+        t.b += columns * depth;
     }
 }
 
 // Units [begin, end). zeros: `channels` floats of zero.
-CV_INLINE void cv_conv(cv_gemm_schedule schedule, cv_conv_size size, cv_images images, const float *weights,
-                       const float *zeros, cv_epilogue *epilogue, void *ctx, int64_t begin, int64_t end)
+CV_INLINE void cv_conv(cv_gemm_schedule schedule, cv_conv_sums sums, cv_conv_size size, cv_images images,
+                       const float *weights, const float *zeros, cv_epilogue *epilogue, void *ctx, int64_t begin,
+                       int64_t end)
 {
     const cv_gemm_size product = cv_conv_product(size);
     const int64_t group = cv_panel_floats(product.k, product.n);
@@ -153,6 +167,6 @@ CV_INLINE void cv_conv(cv_gemm_schedule schedule, cv_conv_size size, cv_images i
             .b = weights + block.batch * group + block.n0 * product.k,
             .group = block.batch, .m0 = block.m0, .n0 = block.n0,
         };
-        cv_conv_do_block(t, block, product.k, schedule.mr, schedule.nr, epilogue, ctx);
+        cv_conv_do_block(t, &sums, block, product.k, schedule.mr, schedule.nr, epilogue, ctx);
     }
 }

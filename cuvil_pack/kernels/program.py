@@ -1,1 +1,0 @@
-"""Put kernels and the steps that call them into one C program."""
