@@ -40,7 +40,7 @@ def measure(threads: int) -> Ceilings:
     """Ceilings of this machine, about two seconds of it."""
     sizes = (cache_bytes(1, 32 << 10) // 2, cache_bytes(2, 1 << 20) // 2, DRAM_BYTES)
     found = result((_program(), str(threads), *map(str, sizes)), variables(threads))
-    return Ceilings(threads, **found)
+    return Ceilings(threads, **{name: found[name] for name in Ceilings._fields[1:]})
 
 
 def cache_bytes(level: int, otherwise: int) -> int:

@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import subprocess
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -51,17 +52,18 @@ def outrank() -> None:
 
 
 def result(command: Sequence[str | Path], environment: Mapping[str, str], timeout: float = TIMEOUT) -> dict[str, Any]:
-    """What a command run alone prints as its last line, a JSON object. Raises Died where it prints none."""
+    """What a command run alone prints as its last line, a JSON object, with the time of its start as `started`.
+
+    `started` is of the clock of `time.monotonic`, which all processes share. Raises Died where nothing is printed.
+    """
     with alone():
-        return unlocked_result(command, environment, timeout)
+        return _result([str(part) for part in command], environment, timeout)
 
 
-def unlocked_result(
-    command: Sequence[str | Path], environment: Mapping[str, str], timeout: float = TIMEOUT
-) -> dict[str, Any]:
-    """The same for a caller who holds the lock."""
+def _result(command: Sequence[str], environment: Mapping[str, str], timeout: float) -> dict[str, Any]:
+    started = time.monotonic()
     process = subprocess.Popen(
-        [str(part) for part in command],
+        command,
         cwd=ROOT,
         env=dict(environment),
         stdin=subprocess.DEVNULL,
@@ -78,7 +80,7 @@ def unlocked_result(
         raise Died(f"no result after {timeout:.0f} s") from None
     if process.returncode != 0:
         raise Died(last_words(process.returncode, complained))
-    return dict(json.loads(printed.splitlines()[-1]))
+    return {**json.loads(printed.splitlines()[-1]), "started": started}
 
 
 def last_words(code: int, complained: str) -> str:
