@@ -12,12 +12,13 @@ from .fold import fold
 from .fuse import fuse
 from .layout import layout
 from .pack_weights import pack_weights
+from .recover import recover
 from .simplify import simplify
 
 Pass = Callable[[Graph], Graph]
 Progress = Callable[[str, Graph], None]
 
-PASSES: tuple[Pass, ...] = (simplify, fold, layout, fold, fuse, pack_weights)
+PASSES: tuple[Pass, ...] = (simplify, fold, recover, layout, fold, fuse, pack_weights)
 
 
 def run(

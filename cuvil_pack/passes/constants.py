@@ -86,7 +86,7 @@ class Constants:
         return stem, before if before and node.op in (reshape, transpose, expand) else node.op.name
 
     def named(self, graph: Graph) -> Graph:
-        """The graph with lasting names for what was made: `fc.weight.transpose`; then `.2`, `.3` where that is taken."""
+        """The graph with lasting names for what was made: `fc.weight.transpose`, or `.2`, `.3` after it."""
         taken = {name for name in graph.weights() if name not in self.origin}
         lasting: dict[Value, Value] = {}
         for value in (*(i for n in graph.nodes() for i in n.inputs), *graph.roots):
