@@ -17,7 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-if not __package__:
+if not __package__:  # this folder on the path would hide Python's own `profile`
     sys.path[0] = str(Path(__file__).resolve().parents[2])
 
 from tests.benchmarks import ceilings, table

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-if not __package__:
+if not __package__:  # this folder on the path would hide Python's own `profile`
     sys.path[0] = str(Path(__file__).resolve().parents[2])
 
 from tests.benchmarks.environment import ROOT, peers_python, variables
