@@ -139,5 +139,5 @@ def test_footprint_report() -> None:
 
 @pytest.mark.parametrize("script", ["compare.py", "footprint.py", "profile.py"])
 def test_scripts_start(script: str) -> None:
-    command = [sys.executable, ROOT / "tests" / "benchmarks" / script, "--help"]
+    command = [sys.executable, str(ROOT / "tests" / "benchmarks" / script), "--help"]
     assert "usage:" in subprocess.run(command, capture_output=True, text=True, check=True).stdout
