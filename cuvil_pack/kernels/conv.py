@@ -15,7 +15,7 @@ from ..targets import Target
 from .epilogue import epilogue, gathered, only
 from .loops import comment, nominal, parameters, size_lines
 from .lower import c_dim, indented
-from .matmul import tile_seconds, tiles
+from .tiles import shared_sums, sums_table, tile_seconds, tiles
 from .strides import strided, view_source
 from .template import Packing, Schedule, Source, Template, template
 
@@ -38,7 +38,7 @@ class Images:
 
     @property
     def depthwise(self) -> bool:
-        return self.groups > 1 and self.channels == 1 and self.filters == self.groups
+        return self.groups > 1 and self.channels == 1 and self.filters == 1
 
     @property
     def pixels(self) -> Dim:
@@ -174,7 +174,7 @@ def write(body: Graph, schedule: Schedule, target: Target, name: str) -> Source:
     kind = "depthwise" if found.depthwise else "conv"
     order = ("mr", "nr", "nb") if found.depthwise else ("mr", "nr", "mb", "nb", "kc", "columns_outer")
     plan = "cv_depthwise_schedule" if found.depthwise else "cv_gemm_schedule"
-    sums = f"{table(schedule)}, " if kind == "conv" else ""
+    sums = f"{sums_table('conv', schedule, target.lanes)}, " if kind == "conv" else ""
     lines = [
         *size_lines(body),
         gathered(body, name),
@@ -187,27 +187,8 @@ def write(body: Graph, schedule: Schedule, target: Target, name: str) -> Source:
     ]
     head = f"static void {name}({', '.join(parameters(body))})"
     text = [*comment(body), *_epilogue(body, found, name, int(schedule["nr"])), head, "{", *indented(lines), "}", ""]
-    shared = () if found.depthwise else tuple(f"CV_CONV_SUM({mr}, {nr})" for mr, nr in sorted(shapes(schedule)))
+    shared = () if found.depthwise else shared_sums("conv", schedule, target.lanes)
     return Source("\n".join(text), units(found, schedule), zeros * 4, (f"{kind}.h",), shared)
-
-
-def widths(schedule: Schedule) -> tuple[int, int, int]:
-    """The widths of the tiles of a schedule: all, most and the least of its columns."""
-    nr = int(schedule["nr"])
-    return nr, min(nr, 32), WIDTH
-
-
-def shapes(schedule: Schedule) -> set[tuple[int, int]]:
-    """The tiles a schedule needs functions for."""
-    mr = int(schedule["mr"])
-    return {(m, n) for m in (mr, max(mr // 2, 1)) for n in widths(schedule)}
-
-
-def table(schedule: Schedule) -> str:
-    """The cv_conv_sums of a schedule."""
-    mr = int(schedule["mr"])
-    rows = ("{" + ", ".join(f"cv_conv_sum_{m}x{n}" for n in widths(schedule)) + "}" for m in (mr, max(mr // 2, 1)))
-    return f"(cv_conv_sums){{{', '.join(rows)}}}"
 
 
 def units(found: Images, schedule: Schedule) -> Dim:

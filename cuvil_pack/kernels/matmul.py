@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..ir.graph import Graph, Input, Node, Result, Value
-from ..ir.size import Dim, ceildiv, index, minimum, product
+from ..ir.size import Dim, ceildiv, index, lower, minimum, product, upper
 from ..ir.types import DType
 from ..ops.panel import WIDTH, panels, unpanel
 from ..ops.view import expand, unflatten_index
@@ -15,6 +15,7 @@ from .loops import comment, nominal, parameters, size_lines
 from .lower import c_dim, indented
 from .strides import Strided, strided
 from .template import Packing, Schedule, Source, Template, template
+from .tiles import shared_sums, sums_table, tile_seconds, tiles
 
 
 @dataclass(frozen=True)
@@ -103,25 +104,6 @@ def accepts(body: Graph) -> str | None:
     return None
 
 
-def tiles(target: Target) -> tuple[tuple[int, int], ...]:
-    """Register tiles (rows, columns) that fit the vector registers."""
-    if target.lanes >= 16:
-        return ((12, 32), (14, 32), (8, 48), (6, 64))
-    if target.lanes == 8:
-        return ((6, 16),)
-    return ((4, 16),) if target.vector_registers >= 32 else ((2, 16),)
-
-
-def tile_seconds(m: int, n: int, k: int, mr: int, nr: int, target: Target) -> float:
-    """What tiles of mr x nr need for a product on one core: arithmetic on whole and half tiles, and loads that are not hidden."""
-    left = m % mr
-    rows = m - left + (0 if left == 0 else mr // 2 if left <= mr // 2 else mr)
-    columns = -(-n // WIDTH) * WIDTH if n % nr else n
-    vectors = nr / target.lanes
-    loads = (mr + vectors) / (mr * vectors)
-    return 2.0 * rows * columns * k * (1 + 0.3 * loads) / target.peak_flops
-
-
 def schedules(body: Graph, target: Target) -> list[tuple[Schedule, float]]:
     found = analyse(body)
     assert isinstance(found, Product)
@@ -153,16 +135,36 @@ def write(body: Graph, schedule: Schedule, target: Target, name: str) -> Source:
     order = ("mr", "nr", "mb", "nb", "kc", "columns_outer")
     fixed = f"(cv_gemm_schedule){{{', '.join(str(schedule[f]) for f in order)}}}"
     size = f"(cv_gemm_size){{{', '.join(map(c_dim, (found.batch, found.m, found.n, found.k)))}}}"
+    few = few_rows(found.m, schedule)
+    sums = sums_table("gemm", schedule, target.lanes, few)
     lines = [*size_lines(body), gathered(body, name)]
     tail = f"(float *)scratch, {name}_epilogue, &arguments, begin, end"
     if found.weights:
         assert isinstance(found.b.root, Input)
-        lines.append(f"cv_gemm({fixed}, {size}, {matrix(body, found.a)}, in{body.inputs.index(found.b.root)}, {tail});")
+        lines.append(
+            f"cv_gemm({fixed}, {sums}, {size}, {matrix(body, found.a)}, in{body.inputs.index(found.b.root)}, {tail});"
+        )
     else:
-        lines.append(f"cv_gemm_activations({fixed}, {size}, {matrix(body, found.a)}, {_operand(body, found)}, {tail});")
+        lines.append(
+            f"cv_gemm_activations({fixed}, {sums}, {size}, {matrix(body, found.a)}, {_operand(body, found)}, {tail});"
+        )
     head = f"static void {name}({', '.join(parameters(body))})"
     text = [*comment(body), *_epilogue(body, found, name, int(schedule["nr"])), head, "{", *indented(lines), "}", ""]
-    return Source("\n".join(text), units(found, schedule), scratch(found, schedule), ("gemm.h",))
+    return Source(
+        "\n".join(text),
+        units(found, schedule),
+        scratch(found, schedule),
+        ("gemm.h",),
+        shared_sums("gemm", schedule, target.lanes, few),
+    )
+
+
+def few_rows(m: Dim, schedule: Schedule) -> tuple[int, ...]:
+    """The products of few rows that a kernel may meet: of one, of up to four."""
+    least, most = lower(m), upper(m)
+    one = least is None or least <= 1
+    four = int(schedule["mr"]) >= 4 and (least is None or least <= 4) and (most is None or most > 1)
+    return (*((1,) if one else ()), *((4,) if four else ()))
 
 
 def _operand(body: Graph, found: Product) -> str:

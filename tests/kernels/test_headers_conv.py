@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from cuvil_pack.kernels.conv import shapes, table
+from cuvil_pack.kernels.tiles import shared_sums, sums_table
 from tests.kernels.harness import (
     RUNNABLE,
     Array,
@@ -120,8 +120,8 @@ def packed(conv: Conv, w: Array) -> Array:
 def program(schedule: str) -> str:
     mr, nr, *_ = (int(part) for part in schedule.split(","))
     tiles = {"mr": mr, "nr": nr}
-    sums = "\n".join(f"CV_CONV_SUM({m}, {n})" for m, n in sorted(shapes(tiles)))
-    return SOURCE.replace("SCHEDULE", schedule).replace("SUMS", sums).replace("TABLE", table(tiles))
+    sums = "\n".join(shared_sums("conv", tiles, 16))
+    return SOURCE.replace("SCHEDULE", schedule).replace("SUMS", sums).replace("TABLE", sums_table("conv", tiles, 16))
 
 
 @pytest.mark.parametrize(("level", "schedule"), CASES)

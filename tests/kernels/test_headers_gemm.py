@@ -5,6 +5,8 @@ import re
 import numpy as np
 import pytest
 
+from cuvil_pack.kernels.tiles import shared_sums, sums_table
+from cuvil_pack.targets import TARGETS
 from tests.kernels.harness import (
     RUNNABLE,
     assembly,
@@ -34,6 +36,7 @@ SOURCE = """
 #include "gemm.h"
 
 static const cv_gemm_schedule S = {SCHEDULE};
+SUMS
 
 typedef struct {
     float *c;
@@ -68,7 +71,7 @@ void weights(int64_t batch, int64_t m, int64_t n, int64_t k, const float *a, int
 {
     const cv_gemm_size size = {batch, m, n, k};
     store_to to = {c, c_stride};
-    cv_gemm(S, size, (cv_matrix){a, stride, batch_stride}, b, partial, store, &to, begin, end);
+    cv_gemm(S, TABLE, size, (cv_matrix){a, stride, batch_stride}, b, partial, store, &to, begin, end);
 }
 
 void activations(int64_t batch, int64_t m, int64_t n, int64_t k, const float *a, int64_t stride, int64_t batch_stride,
@@ -78,20 +81,24 @@ void activations(int64_t batch, int64_t m, int64_t n, int64_t k, const float *a,
     const cv_gemm_size size = {batch, m, n, k};
     const cv_gemm_operand operand = {{b, b_stride, b_batch}, transposed};
     store_to to = {c, c_stride};
-    cv_gemm_activations(S, size, (cv_matrix){a, stride, batch_stride}, operand, scratch, store, &to, begin, end);
+    cv_gemm_activations(S, TABLE, size, (cv_matrix){a, stride, batch_stride}, operand, scratch, store, &to, begin, end);
 }
 """
 
 
-def program(schedule: str) -> str:
-    return SOURCE.replace("SCHEDULE", schedule)
+def program(schedule: str, level: str) -> str:
+    mr, nr, *_ = (int(part) for part in schedule.split(","))
+    tiles, lanes, few = {"mr": mr, "nr": nr}, TARGETS.get(level, TARGETS["x86-64-v2"]).lanes, (1, 4)
+    sums = "\n".join(shared_sums("gemm", tiles, lanes, few))
+    source = SOURCE.replace("SCHEDULE", schedule).replace("SUMS", sums)
+    return source.replace("TABLE", sums_table("gemm", tiles, lanes, few))
 
 
 @pytest.mark.parametrize(("level", "schedule"), CASES)
 @pytest.mark.parametrize("size", SIZES)
 def test_weights(level: str, schedule: str, size: tuple[int, int, int]) -> None:
     m, n, k = size
-    library = load(program(schedule), level)
+    library = load(program(schedule, level), level)
     a, b = random(2, m, k + 3), random(k, n)
     rows = a.reshape(-1)[: 2 * m * (k + 3) - 3]
     units, floats = (call(library, name, 2, m, n, k) for name in ("units", "floats"))
@@ -111,7 +118,7 @@ def test_weights(level: str, schedule: str, size: tuple[int, int, int]) -> None:
 @pytest.mark.parametrize("transposed", [0, 1])
 def test_activations(level: str, schedule: str, size: tuple[int, int, int], transposed: int) -> None:
     m, n, k = size
-    library = load(program(schedule), level)
+    library = load(program(schedule, level), level)
     a, b = random(3, m, k), random(3, k, n)
     stored = np.ascontiguousarray(b.transpose(0, 2, 1)) if transposed else b
     units, floats = (call(library, name, 3, m, n, k) for name in ("units", "floats"))
@@ -130,7 +137,7 @@ def test_activations(level: str, schedule: str, size: tuple[int, int, int], tran
 def test_nan_and_infinity_stay_in_their_rows_and_columns(level: str) -> None:
     a, b, c = random(7, 20), random(20, 40), poison((7, 40))
     a[2, 3], b[5, 6] = np.nan, np.inf
-    library = load(program(SCHEDULES[level][0]), level)
+    library = load(program(SCHEDULES[level][0], level), level)
     units = call(library, "units", 1, 7, 40, 20)
     call(library, "weights", 1, 7, 40, 20, a, 20, 0, panels(b), c, 40, None, 0, units)
     np.testing.assert_array_equal(np.isfinite(c), np.isfinite(a @ b))
@@ -140,7 +147,7 @@ def test_packing_is_the_layout_of_packed_weights() -> None:
     b = random(37, 61)
     level = RUNNABLE[0]
     with fenced(b, poison((4, 37, 16))) as (source, to):
-        call(load(program(SCHEDULES[level][0]), level), "pack", to, source, 61, 37, 61)
+        call(load(program(SCHEDULES[level][0], level), level), "pack", to, source, 61, 37, 61)
         np.testing.assert_array_equal(to, panels(b))
 
 
@@ -148,7 +155,7 @@ def test_packing_is_the_layout_of_packed_weights() -> None:
 def test_sums_stay_in_wide_registers(level: str, register: str, lanes: int) -> None:
     for schedule in SCHEDULES[level][:2]:
         mr, nr = map(int, schedule.split(",")[:2])
-        blocks = re.split(r"^\.LBB.*:", assembly(program(schedule), level), flags=re.M)
+        blocks = re.split(r"^\.LBB.*:", assembly(program(schedule, level), level), flags=re.M)
         loops = [block for block in blocks if block.count("vfmadd231ps") == 2 * mr * nr // lanes]
         assert loops
         assert all(register in loop for loop in loops)
@@ -157,4 +164,4 @@ def test_sums_stay_in_wide_registers(level: str, register: str, lanes: int) -> N
 
 def test_cross_compiles() -> None:
     for schedule in SCHEDULES["aarch64"]:
-        build(program(schedule), "aarch64")
+        build(program(schedule, "aarch64"), "aarch64")

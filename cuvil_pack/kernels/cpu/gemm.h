@@ -83,75 +83,86 @@ CV_INLINE int64_t cv_gemm_partial_floats(cv_gemm_schedule s)
     return s.kc == 0 ? 0 : cv_most(s.mb / s.mr, 1) * s.mr * cv_most(s.nb / s.nr, 1) * s.nr;
 }
 
-// Sums a tile and hands it on. Rows behind the last valid one repeat it, and the epilogue does not get them.
-CV_INLINE void cv_gemm_do_tile(cv_gemm_tile t, int mr, int nr, cv_epilogue *epilogue, void *ctx)
+// The sums of a tile over [k0, k1). Rows behind the last valid one repeat it.
+CV_INLINE void cv_gemm_sum_tile(cv_gemm_tile t, float *tile, int mr, int nr)
 {
     const float *rows[CV_TILE_ROWS];
     CV_UNROLL
     for (int i = 0; i < mr; i++)
-        rows[i] = t.a + (t.mb == mr ? i : cv_least(i, t.mb - 1)) * t.row_stride + t.k0;
-    if (!__builtin_constant_p(t.row_stride))
-        cv_tile_pin(rows, mr);
+        rows[i] = t.a + cv_least(i, t.mb - 1) * t.row_stride + t.k0;
+    cv_tile_pin(rows, mr);
     cv_tile acc;
     if (t.k0 == 0)
         cv_tile_zero(&acc, mr, nr);
     else
         cv_tile_load(&acc, t.partial, mr, nr);
     cv_tile_madd(&acc, rows, t.b + t.k0 * CV_PANEL, t.size.k * CV_PANEL, t.k1 - t.k0, mr, nr);
+    cv_tile_store(&acc, tile, mr, nr);
+}
+
+// The sums of one tile as a function: the kernels of a program share it, and it has all registers to itself.
+typedef void cv_gemm_sum(const cv_gemm_tile *t, float *tile);
+
+#define CV_GEMM_SUM(MR, NR)                                                                                             \
+    static __attribute__((noinline)) void cv_gemm_sum_##MR##x##NR(const cv_gemm_tile *t, float *tile)                   \
+    {                                                                                                                   \
+        cv_gemm_sum_tile(*t, tile, MR, NR);                                                                             \
+    }
+
+// The functions of a schedule: tiles nr, 32 and 16 columns wide, of mr rows and of half as many. `one` and `four` are for
+// products of at most four rows, which are bound by the reading of B: 64 and CV_GEMM_FOUR columns wide, 32 and 16.
+typedef struct {
+    cv_gemm_sum *full[3], *half[3], *one[3], *four[3];
+} cv_gemm_sums;
+
+#define CV_GEMM_FOUR (CV_LANES < 16 ? 16 : 64)
+
+// Hands the sums of a tile on, or puts them aside when more of K is to come; the epilogue gets valid rows only.
+CV_INLINE void cv_gemm_do_tile(cv_gemm_tile t, cv_gemm_sum *sum, int mr, int nr, cv_epilogue *epilogue, void *ctx)
+{
     if (t.k1 < t.size.k) {
-        cv_tile_store(&acc, t.partial, mr, nr);
+        sum(&t, t.partial);
         return;
     }
     _Alignas(64) float tile[CV_TILE_ROWS * CV_TILE_COLUMNS];
-    cv_tile_store(&acc, tile, mr, nr);
-    epilogue(ctx, tile, nr, t.m0, t.mb, t.n0, t.nb);
+    sum(&t, tile);
+    epilogue(ctx, tile, nr, t.m0, cv_least(t.mb, mr), t.n0, t.nb);
 }
 
 // A column of tiles: `t` is its first one, with mb all rows of the column. Returns where the next column's sums rest.
-CV_INLINE float *cv_gemm_do_column(cv_gemm_tile t, int mr, int nr, cv_epilogue *epilogue, void *ctx)
+CV_INLINE float *cv_gemm_do_column(cv_gemm_tile t, cv_gemm_sum *full, cv_gemm_sum *half, int mr, int nr,
+                                   cv_epilogue *epilogue, void *ctx)
 {
     int64_t left = t.mb;
-    t.mb = mr;
-    for (; left >= mr; left -= mr) {
-        cv_gemm_do_tile(t, mr, nr, epilogue, ctx);
+    for (; left > 0; left -= mr) {
+        t.mb = cv_least(left, mr);
+        cv_gemm_do_tile(t, left <= mr / 2 ? half : full, mr, nr, epilogue, ctx);
         t.a += mr * t.row_stride;
         t.partial += mr * nr;
         t.m0 += mr;
     }
-    if (t.size.m % mr == 0 || left == 0)
-        return t.partial;
-    t.mb = left;
-    if (left <= mr / 2)
-        cv_gemm_do_tile(t, mr / 2, nr, epilogue, ctx);
-    else
-        cv_gemm_do_tile(t, mr, nr, epilogue, ctx);
-    return t.partial + mr * nr;
+    return t.partial;
 }
 
 // A pass over K of a block. No tile reaches behind the block's last panel: the last columns take narrower ones, unless
 // the block is known to be made of whole tiles.
-CV_INLINE void cv_gemm_do_pass(cv_gemm_tile t, int64_t n1, int whole, int mr, int nr, cv_epilogue *epilogue, void *ctx)
+CV_INLINE void cv_gemm_do_pass(cv_gemm_tile t, cv_gemm_sum *const *full, cv_gemm_sum *const *half, int64_t n1, int whole,
+                               int mr, int nr, cv_epilogue *epilogue, void *ctx)
 {
     while (t.n0 < n1) {
         const int64_t left = n1 - t.n0;
-        const int full = whole || left > nr - CV_PANEL;
-        const int width = full ? nr : nr > 32 && left > CV_PANEL ? 32 : CV_PANEL;
-        t.nb = cv_least(width, left);
-        if (full)
-            t.partial = cv_gemm_do_column(t, mr, nr, epilogue, ctx);
-        else if (width == 32)
-            t.partial = cv_gemm_do_column(t, mr, 32, epilogue, ctx);
-        else
-            t.partial = cv_gemm_do_column(t, mr, CV_PANEL, epilogue, ctx);
-        t.n0 += width;
-        t.b += width * t.size.k;
+        const int width = whole || left > nr - CV_PANEL ? 0 : nr > 32 && left > CV_PANEL ? 1 : 2;
+        const int columns = width == 0 ? nr : width == 1 ? 32 : CV_PANEL;
+        t.nb = cv_least(columns, left);
+        t.partial = cv_gemm_do_column(t, full[width], half[width], mr, columns, epilogue, ctx);
+        t.n0 += columns;
+        t.b += columns * t.size.k;
     }
 }
 
-// A block: `b` are its own panels. Products of one to four rows are bound by the reading of B: they take tiles wide
-// enough to hide the latency of additions.
-CV_INLINE void cv_gemm_do_block(cv_gemm_schedule s, cv_gemm_size size, cv_matrix a, const float *b, cv_gemm_block block,
-                                float *partial, cv_epilogue *epilogue, void *ctx)
+// A block: `b` are its own panels.
+CV_INLINE void cv_gemm_do_block(cv_gemm_schedule s, const cv_gemm_sums *sums, cv_gemm_size size, cv_matrix a,
+                                const float *b, cv_gemm_block block, float *partial, cv_epilogue *epilogue, void *ctx)
 {
     const int64_t rows = block.m1 - block.m0;
     cv_gemm_tile t = {
@@ -160,28 +171,28 @@ CV_INLINE void cv_gemm_do_block(cv_gemm_schedule s, cv_gemm_size size, cv_matrix
         .m0 = block.batch * size.m + block.m0, .mb = rows, .n0 = block.n0,
     };
     if (size.m == 1) {
-        cv_gemm_do_pass(t, block.n1, 0, 1, 64, epilogue, ctx);
+        cv_gemm_do_pass(t, sums->one, sums->one, block.n1, 0, 1, 64, epilogue, ctx);
         return;
     }
     if (size.m <= 4 && s.mr >= 4) {
-        cv_gemm_do_pass(t, block.n1, 0, 4, CV_LANES < 16 ? 16 : 64, epilogue, ctx);
+        cv_gemm_do_pass(t, sums->four, sums->four, block.n1, 0, 4, CV_GEMM_FOUR, epilogue, ctx);
         return;
     }
     do {
         t.k1 = s.kc == 0 ? size.k : cv_least(t.k0 + s.kc, size.k);
-        cv_gemm_do_pass(t, block.n1, size.n % s.nr == 0, s.mr, s.nr, epilogue, ctx);
+        cv_gemm_do_pass(t, sums->full, sums->half, block.n1, size.n % s.nr == 0, s.mr, s.nr, epilogue, ctx);
         t.k0 = t.k1;
     } while (t.k0 < size.k);
 }
 
 // Units [begin, end) of a product with packed weights, one B for the whole batch.
 // partial: cv_gemm_partial_floats(s) floats of this thread, 64-byte aligned.
-CV_INLINE void cv_gemm(cv_gemm_schedule s, cv_gemm_size size, cv_matrix a, const float *b, float *partial,
-                       cv_epilogue *epilogue, void *ctx, int64_t begin, int64_t end)
+CV_INLINE void cv_gemm(cv_gemm_schedule s, cv_gemm_sums sums, cv_gemm_size size, cv_matrix a, const float *b,
+                       float *partial, cv_epilogue *epilogue, void *ctx, int64_t begin, int64_t end)
 {
     for (int64_t unit = begin; unit < end; unit++) {
         const cv_gemm_block block = cv_gemm_unit(s, size, unit);
-        cv_gemm_do_block(s, size, a, b + block.n0 * size.k, block, partial, epilogue, ctx);
+        cv_gemm_do_block(s, &sums, size, a, b + block.n0 * size.k, block, partial, epilogue, ctx);
     }
 }
 
@@ -200,8 +211,9 @@ CV_INLINE int64_t cv_gemm_activations_floats(cv_gemm_schedule s, cv_gemm_size si
 
 // Units [begin, end) of a product of two activations. B is packed once for consecutive units of one column of blocks.
 // scratch: cv_gemm_activations_floats(s, size) floats of this thread, 64-byte aligned.
-CV_INLINE void cv_gemm_activations(cv_gemm_schedule s, cv_gemm_size size, cv_matrix a, cv_gemm_operand b, float *scratch,
-                                   cv_epilogue *epilogue, void *ctx, int64_t begin, int64_t end)
+CV_INLINE void cv_gemm_activations(cv_gemm_schedule s, cv_gemm_sums sums, cv_gemm_size size, cv_matrix a,
+                                   cv_gemm_operand b, float *scratch, cv_epilogue *epilogue, void *ctx, int64_t begin,
+                                   int64_t end)
 {
     float *const panels = scratch + cv_gemm_partial_floats(s);
     int64_t batch = -1, column = -1;
@@ -217,6 +229,6 @@ CV_INLINE void cv_gemm_activations(cv_gemm_schedule s, cv_gemm_size size, cv_mat
             batch = block.batch;
             column = block.n0;
         }
-        cv_gemm_do_block(s, size, a, panels, block, scratch, epilogue, ctx);
+        cv_gemm_do_block(s, &sums, size, a, panels, block, scratch, epilogue, ctx);
     }
 }
