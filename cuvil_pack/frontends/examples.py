@@ -160,7 +160,7 @@ def _axis(mark: Any, ranges: Ranges) -> Axis | None:
     if not hasattr(mark, "__name__"):
         return Axis(mark=mark)
     if hasattr(mark, "root"):
-        return Axis(mark.__name__, 0, None, mark)
+        return Axis()
     name = mark.__name__
     hi = mark.max if isinstance(mark.max, int) and mark.max < sys.maxsize // 2 else None
     return Axis(name, *ranges.get(name, (max(int(mark.min), 1), hi)))
@@ -181,7 +181,7 @@ def _sizes(leaves: list[Leaf]) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for leaf in leaves:
         for a, axis in leaf.axes.items():
-            if not axis.name or hasattr(axis.mark, "root"):
+            if not axis.name:
                 continue
             place, n = f"{leaf.path}, axis {a}", int(leaf.value.shape[a])
             other, m = seen.setdefault(axis.name, (place, n))
@@ -200,8 +200,6 @@ def _resized(leaf: Leaf, sizes: Mapping[str, int]) -> Any:
     value = leaf.value
     for a, axis in leaf.axes.items():
         have = int(value.shape[a])
-        if hasattr(axis.mark, "root"):
-            continue
         want = sizes.get(axis.name, max(have, 2))
         if have == 0:
             raise ExampleMismatch(f"{leaf.path} is empty along axis {a}: an example with elements is wanted")
@@ -211,16 +209,9 @@ def _resized(leaf: Leaf, sizes: Mapping[str, int]) -> Any:
 
 
 def _torch_dims(leaves: list[Leaf]) -> Iterator[Any]:
-    """For each leaf, its axes as torch.export takes them."""
+    """For each leaf, its axes as torch.export takes them: named ones by hints, so that torch keeps what it finds."""
     from torch.export import Dim
 
-    made: dict[str, Any] = {}
     for leaf in leaves:
-        marks = {}
-        for a, axis in leaf.axes.items():
-            if axis.is_fixed:
-                continue
-            if axis.mark is None and axis.name not in made:
-                made[axis.name] = Dim(axis.name, min=max(axis.lo, 1), max=axis.hi)
-            marks[a] = made[axis.name] if axis.mark is None else axis.mark
-        yield marks or None
+        free = {a: axis for a, axis in leaf.axes.items() if not axis.is_fixed}
+        yield {a: axis.mark or Dim.AUTO(min=max(axis.lo, 1), max=axis.hi) for a, axis in free.items()} or None

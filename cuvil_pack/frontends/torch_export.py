@@ -10,12 +10,13 @@ from typing import Any
 
 from ..errors import PackError
 from ..ir.graph import Graph, Model
-from ..ir.size import Dim, named
 from . import Range
-from .aten.names import identifiers, output_names
+from .aten.names import output_names
 from .aten.program import translate
 from .aten.table import find
 from .examples import Axis, Examples, prepared
+from .ranges import check_sizes, guards_of
+from .symbols import symbol_names
 from .trial import answered
 from .trouble import explained
 
@@ -42,39 +43,40 @@ def read(
 
     title = name or type(source).__name__
     if isinstance(source, torch.export.ExportedProgram):
+        graph = _graph(source, {}, dims, title)
         args, kwargs = source.example_inputs or ((), {})
-        graph = _graph(decomposed(source), {}, dims, title)
         trials = answered(graph, source.module(), args, kwargs, any_size=False) if source.example_inputs else ()
     else:
         if example_inputs is None:
             raise PackError(f"{title}: example inputs are needed to trace a module")
         examples = prepared(source, example_inputs, dims, dynamic_shapes)
-        graph = _graph(export(source, examples), examples.axes, dims, title)
         with inference(source):
+            graph = _graph(export(source, examples), examples.axes, dims, title)
             trials = answered(graph, source, examples.args, examples.kwargs)
     return Model(title, (graph,), assets or {}, f"torch {type(source).__name__}", trials)
 
 
 def _graph(program: Any, axes: Mapping[tuple[int, int], Axis], dims: Mapping[str, Range], title: str) -> Graph:
-    return translate(program, symbol_names(program, axes, dims), output_names(program.call_spec.out_spec), title)
+    names = symbol_names(program, axes, dims)
+    graph = translate(decomposed(program), names, output_names(program.call_spec.out_spec), title)
+    check_sizes(graph, guards_of(program), names)
+    return graph
 
 
 def export(module: Any, examples: Examples) -> Any:
-    """The module as a `torch.export.ExportedProgram` whose operators the table knows, where it can be had.
+    """The module as a `torch.export.ExportedProgram`.
 
     Raises ModelError, with the user's line, where the module itself raises or torch cannot trace it.
     """
     import torch
 
-    with inference(module), torch.no_grad(), warnings.catch_warnings():
+    shapes = examples.dynamic_shapes
+    with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            program = torch.export.export(
-                module, examples.args, examples.kwargs, dynamic_shapes=examples.dynamic_shapes, strict=False
-            )
+            return torch.export.export(module, examples.args, examples.kwargs, dynamic_shapes=shapes, strict=False)
         except Exception as e:
             raise explained(e, module, examples) from None
-        return decomposed(program)
 
 
 def decomposed(program: Any) -> Any:
@@ -99,32 +101,3 @@ def inference(module: Any) -> Iterator[None]:
     finally:
         for m, training in modes.items():
             m.training = training
-
-
-def symbol_names(program: Any, axes: Mapping[tuple[int, int], Axis], dims: Mapping[str, Range]) -> dict[str, Dim]:
-    """torch's symbols as named sizes: by the name their axis was given, else by the input and axis they come from."""
-    names: dict[str, Dim] = {}
-    placeholders = [n for n in program.graph.nodes if n.op == "placeholder"]
-    specs = zip(placeholders, program.graph_signature.input_specs, strict=True)
-    inputs = [n for n, spec in specs if spec.kind.name == "USER_INPUT"]
-    taken = {n.name for n in inputs}
-    for leaf, node in enumerate(inputs):
-        for axis, n in enumerate(getattr(node.meta.get("val"), "shape", ())):
-            if isinstance(n, int) or not n.node.expr.is_Symbol or n.node.expr.name in names:
-                continue
-            given = axes.get((leaf, axis))
-            name = given.name if given and given.name else f"{node.name}_dim{axis}"
-            (name,) = identifiers([name], taken)
-            taken.add(name)
-            names[n.node.expr.name] = _ranged(name, dims.get(name), given, program.range_constraints[n.node.expr])
-    return names
-
-
-def _ranged(name: str, wanted: Range | None, given: Axis | None, found: Any) -> Dim:
-    """The size with the tighter of the user's range and torch's. torch's least size of 2 is a convention, no bound."""
-    lo, hi = wanted if isinstance(wanted, tuple) else (given.lo, given.hi) if given else (1, None)
-    if found.lower > 2:
-        lo = max(lo, int(found.lower))
-    if found.upper.is_Integer and int(found.upper) < sys.maxsize // 2:
-        hi = int(found.upper) if hi is None else min(hi, int(found.upper))
-    return named(name, lo, hi)

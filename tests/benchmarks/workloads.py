@@ -138,7 +138,7 @@ class Field(nn.Module):
         self.module, self.field = module, field
 
     def forward(self, x: Tensor) -> Tensor:
-        return getattr(self.module(x), self.field)  # type: ignore[no-any-return]
+        return getattr(self.module(x), self.field)
 
 
 @workload
@@ -160,7 +160,7 @@ class Encoder(nn.Module):
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         found = self.module(input_ids=input_ids, attention_mask=attention_mask)
-        return found.last_hidden_state  # type: ignore[no-any-return]
+        return found.last_hidden_state
 
 
 def _bert(hidden: int, layers: int, heads: int) -> Workload:

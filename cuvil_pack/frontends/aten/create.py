@@ -35,6 +35,11 @@ def ones(*_: object, result: TensorType, **__: object) -> Value:
     return filled(result.shape, 1, result.dtype)
 
 
+@aten("copy")
+def copy(x: Value, source: Value, non_blocking: bool = False) -> Value:
+    return spread(convert(source, x.type.dtype), x.type.shape)
+
+
 @aten("scalar_tensor")
 def scalar_tensor(number: Operand, result: TensorType, **_: object) -> Value:
     return tensor(number, result.dtype)

@@ -85,6 +85,13 @@ def native_batch_norm(
     return (batch_norm(x, weight, bias, mean, var, False, momentum, eps),)
 
 
+@aten("_native_batch_norm_legit.no_stats")
+def native_batch_statistics(
+    x: Value, weight: Value | None, bias: Value | None, training: bool, momentum: float, eps: float
+) -> tuple[Value]:
+    return (_batch_statistics(x, weight, bias, eps),)
+
+
 def _batch_statistics(x: Value, weight: Value | None, bias: Value | None, eps: float) -> Value:
     axes = (0, *range(2, x.type.rank))
     away = sub(x, reductions.mean(x, axes))

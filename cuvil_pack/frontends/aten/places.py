@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from ...ir.graph import Where
 
 FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in [^\n]*\n?(?P<code>[^\n]*)')
 PACKAGES = re.compile(r"^.*/(?:site|dist)-packages/")
+OWN = str(Path(__file__).parents[2]) + "/"
 OURS = ("torch/", "cuvil_pack/")
 
 
@@ -29,6 +31,8 @@ def frames(trace: str) -> list[tuple[str, int, str]]:
 
 def short(file: str) -> str:
     """A file inside a package as the import sees it; any other by its name alone, wherever the checkout lies."""
+    if file.startswith(OWN):
+        return "cuvil_pack/" + file.removeprefix(OWN)
     inside = PACKAGES.sub("", file)
     if inside != file or inside.startswith(OURS):
         return inside
