@@ -11,6 +11,8 @@ from .check import check_equal
 from .fold import fold
 from .fuse import fuse
 from .layout import layout
+from .merge import merge
+from .narrow import narrow
 from .pack_weights import pack_weights
 from .recover import recover
 from .simplify import simplify
@@ -18,7 +20,7 @@ from .simplify import simplify
 Pass = Callable[[Graph], Graph]
 Progress = Callable[[str, Graph], None]
 
-PASSES: tuple[Pass, ...] = (simplify, fold, recover, layout, fold, fuse, pack_weights)
+PASSES: tuple[Pass, ...] = (simplify, fold, recover, layout, narrow, merge, fold, fuse, pack_weights)
 
 
 def run(

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from ..ir.graph import Node, Value
+from itertools import chain
+
+from ..ir.graph import Input, Node, Value
+from ..ir.size import product
 from ..ops.conv import conv
 from ..ops.join import pad
 from ..ops.matmul import matmul
+from ..ops.view import transpose
 from .settle import law
-from .values import make, shaped
+from .values import made_by, make, shaped, turned
 
 FEW_CHANNELS = 4
 
@@ -48,3 +52,30 @@ def pad_few_channels(node: Node) -> Value | None:
     wide = make(pad, x, pads=((0, 0), *pads, (0, 0)))
     none = tuple((0, 0) for _ in pads)
     return make(conv, wide, w, **{**node.attrs, "pads": none})
+
+
+@law(
+    conv,
+    given="x: f32[2, 3, 8, 12], w: f32[4, 4, 3, 5] "
+    "-> conv(transpose(x, axes=(0, 2, 3, 1)), w, stride=(4, 4), pads=((0, 0), (0, 0)), dilation=(1, 1))",
+)
+def patches(node: Node) -> Value | None:
+    """An input image cut into patches is brought in order patch by patch; then each patch is a row of a product."""
+    x, w = node.inputs
+    order = made_by(x, transpose)
+    taps, stride = w.type.shape[:-2], node.attrs["stride"]
+    if order is None or taps != stride or not _plain(node) or any(d != 1 for d in node.attrs["dilation"]):
+        return None
+    image, places = order.inputs[0], len(taps)
+    if not isinstance(image, Input) or order.attrs["axes"] != (0, *range(2, places + 2), 1):
+        return None
+    batch, channels, *extents = image.type.shape
+    counts = tuple(d // t for d, t in zip(extents, taps, strict=True))
+    if any(n * t != d for n, t, d in zip(counts, taps, extents, strict=True)):
+        return None
+    cut = shaped(image, (batch, channels, *chain(*zip(counts, taps, strict=True))))
+    outer, inner = (tuple(range(first, 2 * places + 2, 2)) for first in (2, 3))
+    rows = turned(cut, (0, *outer, 1, *inner))
+    filters = turned(w, (places, *range(places), places + 1))
+    depth = product((channels, *taps))
+    return make(matmul, shaped(rows, (batch, *counts, depth)), shaped(filters, (depth, w.type.shape[-1])))
