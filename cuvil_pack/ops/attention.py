@@ -9,10 +9,10 @@ import numpy as np
 from ..ir.graph import op
 from ..ir.size import Dim, floordiv
 from ..ir.types import DType, TensorType, broadcast_shapes
-from .elementwise import add, le, mul, where
+from .elementwise import add, div, eq, exp, le, mul, sub, where
 from .indexing import iota
 from .matmul import matmul
-from .normalize import softmax
+from .reduce import reduce
 from .view import expand, reshape, transpose
 
 
@@ -43,7 +43,10 @@ def _decompose(q: Any, k: Any, v: Any, *mask: Any, scale: float, causal: bool) -
         scores = where(allowed, scores, float("-inf"))
     for m in mask:
         scores = where(m, scores, float("-inf")) if m.type.dtype is DType.BOOL else add(scores, m)
-    return matmul(softmax(scores, axis=3), v)
+    top = reduce(scores, kind="max", axes=(3,))
+    e = exp(sub(scores, where(eq(top, float("-inf")), 0.0, top)))
+    total = reduce(e, kind="sum", axes=(3,))
+    return matmul(div(e, where(eq(total, 0.0), 1.0, total)), v)
 
 
 def _repeat_heads(x: Any, heads: Dim) -> Any:
@@ -75,7 +78,7 @@ def attention(q: Any, k: Any, v: Any, *mask: Any, scale: float, causal: bool = F
     """`softmax(scale * q @ k.T + mask) @ v` on `[batch, heads, length, depth]` (Vaswani et al. 2017).
 
     Query head `h` reads key head `h * key_heads // heads`. A bool mask is true where a key may be seen, a float mask is
-    added; `causal` lets query `i` see keys `0..i`. A query that may see nothing gives nan.
+    added; `causal` lets query `i` see keys `0..i`. A query that may see nothing gives 0.
     """
     times = q.shape[1] // k.shape[1]
     k, v = np.repeat(k, times, 1), np.repeat(v, times, 1)
@@ -84,5 +87,7 @@ def attention(q: Any, k: Any, v: Any, *mask: Any, scale: float, causal: bool = F
         scores = np.where(np.tri(*scores.shape[-2:]) > 0, scores, -np.inf)
     for m in mask:
         scores = np.where(m, scores, -np.inf) if m.dtype == bool else scores + m
-    e = np.exp(scores - scores.max(-1, keepdims=True))
-    return ((e / e.sum(-1, keepdims=True)) @ v).astype(q.dtype)
+    top = scores.max(-1, keepdims=True)
+    e = np.exp(scores - np.where(np.isneginf(top), 0, top))
+    total = e.sum(-1, keepdims=True)
+    return ((e / np.where(total == 0, 1, total)) @ v).astype(q.dtype)

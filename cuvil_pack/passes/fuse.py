@@ -111,7 +111,7 @@ class _Grouping:
         if not isinstance(value, Result) or self.uses[value] != 1:
             return None
         group = self.of[value.node]
-        if group.heavy is None or len(group.nodes) >= LIMIT or (is_view(node) and _reads_rows(group.heavy)):
+        if group.heavy is None or len(group.nodes) >= LIMIT or not _takes_after(group.heavy, node):
             return None
         if node.op.elementwise and last.type.shape != node.types[0].shape and not self._widens(group, value, node):
             return None
@@ -236,9 +236,11 @@ def _total_uses(node: Node, value: Value) -> int:
     return sum(v == value for v in node.inputs)
 
 
-def _reads_rows(node: Node) -> bool:
-    """Whether the kernel computes whole rows, which a view after it could tear apart."""
-    return _is_rows(node) or node.op.name == "reduce"
+def _takes_after(heavy: Node, node: Node) -> bool:
+    """Whether the kernel of a heavy op can go on with a node: whole rows must not be torn apart, attention only stores."""
+    if heavy.op.name == "attention":
+        return is_view(node)
+    return not (is_view(node) and (_is_rows(heavy) or heavy.op.name == "reduce"))
 
 
 def _is_rows(node: Node) -> bool:
