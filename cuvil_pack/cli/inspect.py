@@ -159,7 +159,8 @@ def _kernels(bundle: schema.Bundle, variant: schema.Variant) -> Told:
 
 def schedule_text(step: schema.Step) -> str:
     """`mr=12 nr=32`; the settings of a schedule."""
-    return " ".join(f"{name}={value}" for name, value in step.schedule.items()) or "-"
+    settings = ((name, v if isinstance(v, str) else repr(v)) for name, v in step.schedule.items())
+    return " ".join(f"{name}={value}" for name, value in settings) or "-"
 
 
 def _weights(bundle: schema.Bundle, variant: schema.Variant) -> Told:
@@ -168,14 +169,11 @@ def _weights(bundle: schema.Bundle, variant: schema.Variant) -> Told:
     whole = sum(counted.values())
     order = sorted(tensors, key=lambda n: (-counted[n], n))
     data = [{"name": n, "dtype": tensors[n].dtype, "shape": list(tensors[n].shape), "bytes": counted[n]} for n in order]
-    rows = [
-        (
-            n,
-            f"{tensors[n].dtype}[{', '.join(map(str, tensors[n].shape))}]",
-            f"{counted[n]:,}",
-            percent(counted[n], whole),
-        )
-        for n in order
-    ]
+    rows = [(n, type_text(tensors[n]), f"{counted[n]:,}", percent(counted[n], whole)) for n in order]
     rows.append(("all", f"{len(order)} tensors", f"{whole:,}", percent(whole, whole)))
     return {"weights": data}, Table(("weight", "type", "bytes", "share"), rows, ("bytes", "share"))
+
+
+def type_text(tensor: schema.Tensor) -> str:
+    """`f32[384, 384]`."""
+    return f"{tensor.dtype}[{', '.join(map(str, tensor.shape))}]"

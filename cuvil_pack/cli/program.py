@@ -14,7 +14,7 @@ from cuvil_schema.errors import CuvilError
 
 from . import EXTRA, INTERRUPTED, refuse
 
-COMMANDS = ("build", "inspect", "plan", "explain", "verify", "run", "completion")
+COMMANDS = ("build", "inspect", "plan", "explain", "verify", "run", "bench", "diff", "completion")
 """In the order of a bundle's life; each is a file with `command`."""
 
 BUG = "this is a bug in Cuvil, not a mistake of yours; -v shows the traceback to report"
