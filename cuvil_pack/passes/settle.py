@@ -79,7 +79,9 @@ def _sweep(graph: Graph, by_op: dict[str, list[Law]], uses: Uses) -> tuple[Graph
     for node in graph.nodes():
         inputs = tuple(new.get(i, i) for i in node.inputs)
         key: Any = (node.op.name, inputs, attr_key(node.attrs.items()))
-        if key not in made:
+        if key in made:
+            fired = True
+        else:
             with at(node.where):
                 made[key], changed = _improve(node, inputs, by_op)
             fired = fired or changed
