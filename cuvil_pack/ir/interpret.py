@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .graph import Array, Graph, Input, Number, Result, Value, Weight
+from .graph import NOWHERE, Array, Graph, Input, Node, Number, Result, Value, Weight
 from .size import Dim, Expr, Symbol, evaluate, symbols
-from .types import DType
+from .types import DType, TensorType
 
 
 def solve(
@@ -18,9 +19,11 @@ def solve(
 ) -> dict[str, int]:
     """The named sizes these arrays give, besides those `given`. Raises TypeError where an array does not fit."""
     sizes = dict(given or {})
+    if len(inputs) != len(arrays):
+        raise TypeError(f"{len(inputs)} inputs ({', '.join(i.name for i in inputs)}), {len(arrays)} arrays")
     for i, a in zip(inputs, arrays, strict=True):
-        if np.ndim(a) != i.type.rank:
-            raise TypeError(f"{i.name} is {i.type}, not an array of rank {np.ndim(a)}")
+        if np.ndim(a) != i.type.rank or np.asarray(a).dtype != i.type.dtype.numpy:
+            raise TypeError(f"{i.name} is {i.type}, not {TensorType.of(np.asarray(a))}")
         for d, n in zip(i.type.shape, np.shape(a), strict=True):
             name = single_name(d)
             if name is not None and sizes.setdefault(name, n) != n:
@@ -53,8 +56,8 @@ def known(d: Dim, sizes: Mapping[str, int]) -> int:
 
 def interpret(graph: Graph, *arrays: Array, sizes: Mapping[str, int] | None = None) -> list[Array]:
     """The outputs of `graph` for these inputs (and then the new values of its states)."""
-    env: dict[Value, Array] = dict(zip(graph.inputs, arrays, strict=True))
     numbers = solve(graph.inputs, arrays, sizes)
+    env: dict[Value, Array] = dict(zip(graph.inputs, arrays, strict=True))
 
     def read(v: Value) -> Array:
         match v:
@@ -62,6 +65,8 @@ def interpret(graph: Graph, *arrays: Array, sizes: Mapping[str, int] | None = No
                 return np.asarray(number, type.dtype.numpy)
             case Weight(data=data):
                 return data
+        if v not in env:
+            raise TypeError(f"{graph.name}: {v} is not among the inputs")
         return env[v]
 
     def attr(a: Any) -> Any:
@@ -75,13 +80,25 @@ def interpret(graph: Graph, *arrays: Array, sizes: Mapping[str, int] | None = No
 
     for node in graph.nodes():
         attrs = {k: attr(a) for k, a in node.attrs.items()}
-        with np.errstate(all="ignore"):
-            out = node.op.reference(*map(read, node.inputs), **attrs)
+        inputs = [read(i) for i in node.inputs]
+        with np.errstate(all="ignore"), placed(node):
+            out = node.op.reference(*inputs, **attrs)
         outs = out if isinstance(out, tuple) else (out,)
         env |= {
             Result(node, i): np.asarray(o, t.dtype.numpy) for i, (o, t) in enumerate(zip(outs, node.types, strict=True))
         }
     return [read(o) for o in graph.roots]
+
+
+@contextmanager
+def placed(node: Node) -> Iterator[None]:
+    """An error from inside tells the op and the user's line."""
+    try:
+        yield
+    except Exception as e:
+        place = f"\n    at {node.where}" if node.where != NOWHERE else ""
+        e.add_note(f"in {node.op.name}({', '.join(str(i.type) for i in node.inputs)}){place}")
+        raise
 
 
 @dataclass(frozen=True)

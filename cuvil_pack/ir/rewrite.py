@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from .graph import Graph, Node, Number, Pattern, Result, Value, at
+from .graph import Graph, Node, Number, Op, Pattern, Result, Value, at
 from .text import attr_text
 
 
@@ -20,15 +21,24 @@ class Rule:
     replace: Callable[..., Value | None]
     examples: tuple[str, ...]
 
+    @cached_property
+    def holes(self) -> dict[str, Pattern]:
+        """What stands for each parameter of the pattern."""
+        return {name: Pattern() for name in inspect.signature(self.pattern).parameters}
+
+    @cached_property
+    def shape(self) -> Pattern:
+        """What the rule looks for."""
+        shape = self.pattern(**self.holes)
+        assert isinstance(shape, Pattern) and shape.op is not None, "a pattern is a call of an op"
+        return shape
+
     def apply(self, value: Value) -> Value | None:
-        if not isinstance(value, Result):
-            return None
-        holes = {name: Pattern() for name in inspect.signature(self.pattern).parameters}
         found: dict[Pattern, Value] = {}
-        if not match(self.pattern(**holes), value, found):
+        if not isinstance(value, Result) or not match(self.shape, value, found):
             return None
         with at(value.node.where):
-            return self.replace(**{name: found[hole] for name, hole in holes.items()})
+            return self.replace(**{name: found[hole] for name, hole in self.holes.items()})
 
 
 def rule(pattern: Callable[..., Any], *examples: str) -> Callable[[Callable[..., Any]], Rule]:
@@ -53,6 +63,12 @@ def attr_key(attrs: Iterable[tuple[str, Any]]) -> Hashable:
     return tuple((k, a if isinstance(a, Graph) else attr_text(a)) for k, a in attrs)
 
 
+def _value_key(v: Value) -> Hashable:
+    """Equal for values that are the same; 0.0 and -0.0 are not, nan is."""
+    return (attr_text(v.number), v.type) if isinstance(v, Number) else v
+
+
+ROUNDS = 100
 Step = Callable[[Node], "Value | tuple[Value, ...] | None"]
 
 
@@ -65,7 +81,7 @@ def rebuild(graph: Graph, step: Step) -> Graph:
     made: dict[Hashable, tuple[Value, ...]] = {}
     for node in graph.nodes():
         inputs = tuple(new.get(i, i) for i in node.inputs)
-        key = (node.op.name, inputs, attr_key(node.attrs.items()))
+        key = (node.op.name, tuple(map(_value_key, inputs)), attr_key(node.attrs.items()))
         if key not in made:
             made[key] = _step(step, node, inputs)
         new |= {Result(node, i): v for i, v in enumerate(made[key])}
@@ -89,32 +105,37 @@ def _types(node: Node, inputs: tuple[Value, ...]) -> Any:
 
 def rewrite(graph: Graph, rules: tuple[Rule, ...] = ()) -> Graph:
     """Apply rules until none fires. Equal nodes become one, dead nodes vanish."""
-    by_op: dict[Any, list[Rule]] = {}
+    by_op: dict[Op | None, list[Rule]] = {}
     for r in rules:
-        holes = {name: Pattern() for name in inspect.signature(r.pattern).parameters}
-        by_op.setdefault(r.pattern(**holes).op, []).append(r)
-    fired = True
+        by_op.setdefault(r.shape.op, []).append(r)
+    fired = False
 
     def step(node: Node) -> Value | None:
         nonlocal fired
         if len(node.types) != 1:
             return None
-        value: Value = Result(node)
-        for _ in range(100):
-            better = (
-                next((b for r in by_op.get(value.node.op, ()) if (b := r.apply(value)) is not None), None)
-                if isinstance(value, Result)
-                else None
-            )
-            if better is None:
-                break
-            value, fired = better, True
-        return value
+        better = _better(Result(node), by_op)
+        fired = fired or better is not None
+        return better
 
-    while fired:
+    for _ in range(ROUNDS):
         fired = False
         graph = rebuild(graph, step)
-    return graph
+        if not fired:
+            return graph
+    raise RuntimeError(f"{graph.name}: rules still fire after {ROUNDS} rounds: two of them undo each other")
+
+
+def _better(value: Value, by_op: Mapping[Op | None, list[Rule]]) -> Value | None:
+    """What rules make of a value, as long as one fires; None where none does."""
+    first = value
+    for _ in range(ROUNDS):
+        rules = by_op.get(value.node.op, []) if isinstance(value, Result) else []
+        better = next((b for r in rules if (b := r.apply(value)) is not None), None)
+        if better is None:
+            return None if value is first else value
+        value = better
+    raise RuntimeError(f"rules still fire on one value after {ROUNDS} rounds: two of them undo each other")
 
 
 def use_counts(graph: Graph) -> Counter[Value]:

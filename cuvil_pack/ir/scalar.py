@@ -15,6 +15,7 @@ import numpy as np
 from .size import Dim, index
 from .types import DType
 
+BITWISE = frozenset({"and", "or", "xor", "not", "shl", "shr"})
 COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf"})
 
 
@@ -128,6 +129,8 @@ def combine(name: str, *args: Any) -> Scalar:
         raise TypeError(f"operands are {' and '.join(d.value for d in operands)}: cast one of them")
     if dtype is DType.BOOL and name in ("add", "sub", "mul", "div", "neg"):
         raise TypeError(f"bool has no {name}: cast it")
+    if dtype.is_float and name in BITWISE:
+        raise TypeError(f"{name} needs bool or an integer, not {dtype.value}")
     if not dtype.is_float and name in ("div", *FLOAT_FUNCTIONS):
         raise TypeError(f"{name} needs a float, not {dtype.value}: cast it")
     first = DType.BOOL if name == "where" else dtype

@@ -200,26 +200,30 @@ def _bounds(d: Dim) -> Interval:
 
 
 def _extreme_value(d: Dim, sign: int) -> int | None:
-    """Replace what varies innermost by its extreme, until only numbers and sizes with numeric ranges are left."""
-    for _ in range(32):
-        if isinstance(d, int):
-            return d
-        d = _fold_remainders(d)
-        if isinstance(d, int):
-            return d
-        inner = _innermost(d)
-        if inner is None:
-            break
-        coefficient = _coefficient(d, inner)
-        if coefficient is None:
-            break
-        grows = is_nonnegative(coefficient)
-        if not grows and not is_nonnegative(-coefficient):
-            break
-        hi = inner.hi
-        assert hi is not None
-        d = substitute(d, {inner: hi if grows == (sign > 0) else inner.lo})
-    return _interval(d)[0 if sign < 0 else 1]
+    """The least (`sign` -1) or greatest (1) value: one symbol after the other goes to an end of its range."""
+    while not isinstance(d, int):
+        pinned = _pinned(_fold_remainders(d), sign)
+        if pinned is None:
+            return _interval(d)[0 if sign < 0 else 1]
+        d = pinned
+    return d
+
+
+def _pinned(d: Dim, sign: int) -> Dim | None:
+    """`d` with one symbol at the end where `d` is extreme; a size that bounds an index waits for it."""
+    if isinstance(d, int):
+        return d
+    direct = _direct(d)
+    waiting = {n for s in direct if isinstance(s.hi, Expr) for n in symbols(s.hi)}
+    for s in sorted(direct - waiting, key=lambda s: (not isinstance(s.hi, Expr), s.name)):
+        coefficient = _coefficient(d, s)
+        grows = coefficient is not None and is_nonnegative(coefficient)
+        if coefficient is None or not (grows or is_nonnegative(-coefficient)):
+            continue
+        end = s.hi if grows == (sign > 0) else s.lo
+        if end is not None:
+            return substitute(d, {s: end})
+    return None
 
 
 def _fold_remainders(d: Expr) -> Dim:
@@ -240,16 +244,6 @@ def _fold_remainders(d: Expr) -> Dim:
                 fresh = Expr((((Symbol(f"%{a.function}{a.args}", 0, b - 1),), 1),))
                 return rest + factor * fresh
     return d
-
-
-def _innermost(d: Expr) -> Symbol | None:
-    """A symbol whose bound is an expression: a loop index, whose range goes in before that of the sizes it names."""
-    inner = [s for s in _direct(d) if isinstance(s.hi, Expr) or s.name.startswith("%")]
-    if not inner:
-        inner = [s for s in _direct(d) if s.hi is not None and s.lo == 0]
-    names = {n for s in inner if isinstance(s.hi, Expr) for n in symbols(s.hi)}
-    free = [s for s in inner if s not in names and s.hi is not None]
-    return min(free, key=lambda s: s.name) if free else None
 
 
 def _direct(d: Expr) -> set[Symbol]:

@@ -24,6 +24,8 @@ def kept(x: TensorType, axes: Axes) -> tuple[Dim, ...]:
 def _infer_reduce(x: TensorType, *, kind: str, axes: Axes) -> TensorType:
     if kind not in scalar.REDUCTIONS:
         raise TypeError(f"no reduction {kind!r}; there are {', '.join(scalar.REDUCTIONS)}")
+    if (x.dtype is DType.BOOL) != (kind in ("any", "all")):
+        raise TypeError(f"{kind} of {x}: any and all are of bool, the others of numbers")
     if any(a < 0 or a >= x.rank for a in axes):
         raise TypeError(f"axes {axes} of {x}")
     return x.with_shape(kept(x, axes))
