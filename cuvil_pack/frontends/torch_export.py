@@ -15,6 +15,7 @@ from .aten.names import output_names
 from .aten.program import translate
 from .aten.table import find
 from .examples import Axis, Examples, prepared
+from .frames import every_frame
 from .ranges import check_sizes, guards_of
 from .symbols import symbol_names
 from .trial import answered
@@ -71,7 +72,7 @@ def export(module: Any, examples: Examples) -> Any:
     import torch
 
     shapes = examples.dynamic_shapes
-    with torch.no_grad(), warnings.catch_warnings():
+    with torch.no_grad(), every_frame(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             return torch.export.export(module, examples.args, examples.kwargs, dynamic_shapes=shapes, strict=False)

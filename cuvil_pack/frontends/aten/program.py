@@ -78,6 +78,8 @@ def _placeholder(node: Any, name: str, spec: Any, program: Any, weights: Weights
         if not hasattr(value, "dtype"):
             return spec.arg.value if hasattr(spec.arg, "value") else MISSING
         return Input(name, type_of(value, state.names))
+    if spec.kind.name == "TOKEN":
+        return MISSING
     if spec.kind.name not in ("PARAMETER", "BUFFER", "CONSTANT_TENSOR"):
         raise Refused(f"a placeholder of kind {spec.kind.name.lower()}")
     if spec.target in program.constants:
