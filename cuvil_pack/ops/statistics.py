@@ -51,7 +51,7 @@ def variance(x: Any, *, axes: Axes, correction: float = 1) -> Any:
     decompose=lambda x, axes, correction: sqrt(variance(x, axes=axes, correction=correction)),
     examples=("f32[4, 8], axes=(0, 1)", "f32[batch, 5], axes=(1,), correction=0"),
 )
-def deviation(x: Any, *, axes: Axes, correction: float = 1) -> Any:
+def standard_deviation(x: Any, *, axes: Axes, correction: float = 1) -> Any:
     """The standard deviation: the square root of the variance."""
     return np.sqrt(variance(x, axes=axes, correction=correction))
 
