@@ -219,7 +219,7 @@ WRONG = [
     ("def f(x: f32):\n    return x", "line 1: f32 is no tensor type"),
     ("def f(x: f32[4]):\n    if x: pass\n    return x", "line 2: if x: has no meaning in a graph"),
     ("def f(x: f32[4]):\n    return add(x, weight('w', f32[4]))", "line 2: weight 'w' is not among the 1 given"),
-    ("def f(x: f32[4]):\n    return add(x, weight('u', f32[4]))", r"weight 'u' is f32\[4\] here, f32\[2\] where it is given"),
+    ("def f(x: f32[4]):\n    return add(x, weight('u', f32[4]))", r"'u' is f32\[4\] here, f32\[2\] where it is given"),
 ]  # fmt: skip
 
 

@@ -104,7 +104,7 @@ def cases_of(op: Op, text: str) -> Iterator[Case]:
     if not found:
         yield Case(op, text, types, attrs, {})
         return
-    for start, step in ((1, 0), (2, 1), (6, -1)):
+    for start, step in ((1, 0), (2, 1), (5, -1)):
         yield Case(op, text, types, attrs, dict(zip(found, count(start, step), strict=False)))
 
 

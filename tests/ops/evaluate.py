@@ -55,7 +55,7 @@ def evaluate_element(
     with np.errstate(all="ignore"):
         for place in np.ndindex(*out.shape):
             here = {sole(loop.index): i for loop, i in zip(loops, place, strict=True)}
-            out[place] = evaluate(tree, {**sizes, **here})
+            out[place] = Evaluation({**sizes, **here}).of(tree)
     return out
 
 
@@ -73,51 +73,71 @@ def number(d: Dim, sizes: Sizes) -> int:
     return result
 
 
-def evaluate(s: Scalar, sizes: Sizes) -> Any:
-    """The value of a tree, of the numpy type of its element type."""
-    as_type = s.dtype.numpy.type
-    match s.op, s.args:
-        case "const", (value,):
-            return as_type(value)
-        case "size", (d,):
-            return as_type(number(d, sizes))
-        case "in_range", (i, extent):
-            return np.bool_(0 <= number(i, sizes) < number(extent, sizes))
-        case "read", (reader, at):
-            place = tuple(int(evaluate(i, sizes)) if isinstance(i, Scalar) else number(i, sizes) for i in at)
-            assert all(0 <= i < n for i, n in zip(place, reader.array.shape, strict=True)), (
-                f"read at {place} of {reader.array.shape}"
-            )
-            return reader.array[place]
-        case "cast", (x,):
-            return np.asarray(evaluate(x, sizes)).astype(as_type)[()]
-        case "where", (condition, yes, no):
-            both = evaluate(yes, sizes), evaluate(no, sizes)
-            return both[0] if evaluate(condition, sizes) else both[1]
-        case "select", (condition, yes, no):
-            return evaluate(yes if evaluate(condition, sizes) else no, sizes)
-        case "reduce", (kind, loops, body):
-            return as_type(_reduce(s.dtype, kind, loops, body, dict(sizes)))
-        case "argreduce", (kind, (loop,), body):
-            values = [evaluate(body, {**sizes, sole(loop.index): i}) for i in range(number(loop.extent, sizes))]
-            return as_type((np.argmax if kind == "max" else np.argmin)(values))
-        case (("erf" | "erfc"), (x,)):
-            return as_type(getattr(math, s.op)(float(evaluate(x, sizes))))
-    ufunc = UFUNCS.get(s.op) or getattr(np, s.op)
-    value = ufunc(*(np.asarray([evaluate(a, sizes)]) for a in s.args))[0]
-    assert value.dtype == s.dtype.numpy, f"{s.op} gives {value.dtype}, the tree says {s.dtype}"
-    return value
+class Evaluation:
+    """The values of trees where every size and index has a value; parts that occur twice are computed once."""
 
+    def __init__(self, sizes: Sizes):
+        self.sizes = sizes
+        self.known: dict[int, Any] = {}
 
-def _reduce(dtype: DType, kind: str, loops: tuple[Loop, ...], body: Scalar, sizes: dict[Symbol, int]) -> Any:
-    """Sums of floats are taken with more bits, so that the order of the terms does not show."""
-    combine, start = REDUCE[kind]
-    wide = WIDE.get(dtype, dtype.numpy).type
-    if not dtype.is_float and isinstance(start, float):
-        limits = np.iinfo(dtype.numpy)
-        start = limits.min if start < 0 else limits.max
-    total = wide(start)
-    for place in np.ndindex(*(number(loop.extent, sizes) for loop in loops)):
+    def of(self, s: Scalar) -> Any:
+        """The value of a tree, of the numpy type of its element type."""
+        if id(s) not in self.known:
+            self.known[id(s)] = self.compute(s)
+        return self.known[id(s)]
+
+    def number(self, d: Dim) -> int:
+        return number(d, self.sizes)
+
+    def inside(self, loops: tuple[Loop, ...], place: tuple[int, ...]) -> Evaluation:
         inner = {sole(loop.index): i for loop, i in zip(loops, place, strict=True)}
-        total = combine(total, wide(evaluate(body, {**sizes, **inner})))
-    return total
+        return Evaluation({**self.sizes, **inner})
+
+    def compute(self, s: Scalar) -> Any:
+        as_type = s.dtype.numpy.type
+        match s.op, s.args:
+            case "const", (value,):
+                return as_type(value)
+            case "size", (d,):
+                return as_type(self.number(d))
+            case "in_range", (i, extent):
+                return np.bool_(0 <= self.number(i) < self.number(extent))
+            case "read", (reader, at):
+                return self.read(
+                    reader, tuple(int(self.of(i)) if isinstance(i, Scalar) else self.number(i) for i in at)
+                )
+            case "cast", (x,):
+                return np.asarray(self.of(x)).astype(as_type)[()]
+            case "where", (condition, yes, no):
+                both = self.of(yes), self.of(no)
+                return both[0] if self.of(condition) else both[1]
+            case "select", (condition, yes, no):
+                return self.of(yes if self.of(condition) else no)
+            case "reduce", (kind, loops, body):
+                return as_type(self.reduce(s.dtype, kind, loops, body))
+            case "argreduce", (kind, (loop,), body):
+                values = [self.inside((loop,), (i,)).of(body) for i in range(self.number(loop.extent))]
+                return as_type((np.argmax if kind == "max" else np.argmin)(values))
+            case (("erf" | "erfc"), (x,)):
+                return as_type(getattr(math, s.op)(float(self.of(x))))
+        ufunc = UFUNCS.get(s.op) or getattr(np, s.op)
+        value = ufunc(*(np.asarray([self.of(a)]) for a in s.args))[0]
+        assert value.dtype == s.dtype.numpy, f"{s.op} gives {value.dtype}, the tree says {s.dtype}"
+        return value
+
+    def read(self, reader: Reader, place: tuple[int, ...]) -> Any:
+        shape = reader.array.shape
+        assert all(0 <= i < n for i, n in zip(place, shape, strict=True)), f"read at {place} of {shape}"
+        return reader.array[place]
+
+    def reduce(self, dtype: DType, kind: str, loops: tuple[Loop, ...], body: Scalar) -> Any:
+        """Sums of floats are taken with more bits, so that the order of the terms does not show."""
+        combine, start = REDUCE[kind]
+        wide = dtype.numpy.type if dtype not in WIDE else WIDE[dtype].type
+        if not dtype.is_float and isinstance(start, float):
+            limits = np.iinfo(dtype.numpy)
+            start = limits.min if start < 0 else limits.max
+        total = wide(start)
+        for place in np.ndindex(*(self.number(loop.extent) for loop in loops)):
+            total = combine(total, wide(self.inside(loops, place).of(body)))
+        return total

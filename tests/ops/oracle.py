@@ -238,7 +238,7 @@ def variance(x: Any, axes: Any, correction: float) -> Any:
 
 
 @oracle
-def deviation(x: Any, axes: Any, correction: float) -> Any:
+def standard_deviation(x: Any, axes: Any, correction: float) -> Any:
     return torch.std(x, axes, correction=correction, keepdim=True)
 
 
