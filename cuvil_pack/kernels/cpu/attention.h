@@ -1,9 +1,9 @@
 // softmax(scale * Q K^T + mask) V in f32, block of keys by block of keys: the scores are never all there.
 //
-// A block's scores are computed transposed, [keys][queries]: keys are the rows that a register tile reads in place, and a
-// unit's queries are packed once, [queries / 16][depth][16]. So maxima and sums run down the columns, one query a lane,
-// and neither K nor V is ever copied. The sums are carried from block to block (Milakov, Gimelshein 2018; Dao 2022).
-// A query that may see nothing gives 0, as torch has it.
+// A block's scores are computed transposed, [keys][queries]: keys are the rows that a register tile reads in place, and
+// a unit's queries are packed once, [queries / 16][depth][16]. So maxima and sums run down the columns, one query a
+// lane, and neither K nor V is ever copied. The sums are carried from block to block (Milakov, Gimelshein 2018; Dao
+// 2022). A query that may see nothing gives 0, as torch has it.
 //
 // A unit is a block of at most `queries` queries of one head; blocks are dealt evenly in sixteens.
 #pragma once
@@ -56,9 +56,8 @@ typedef struct {
     float *queries, *scores, *sums, *top, *total, *fade;
 } cv_attention_unit;
 
-#define CV_ATTENTION_VALUES (CV_LANES == 16 ? 32 : 16)
-#define CV_ATTENTION_ROWS (CV_LANES == 16 ? 8 : 4)
-#define CV_ATTENTION_PAD 16 // rows of scores behind the last key that a tile may write
+#define CV_ATTENTION_ROWS (CV_LANES == 16 ? 8 : CV_LANES == 8 ? 6 : 2)
+#define CV_ATTENTION_PAD 16 // keys behind the last one and queries behind the last one that a tile may write
 
 CV_INLINE int64_t cv_attention_query_blocks(cv_attention_schedule s, int64_t queries)
 {
@@ -70,7 +69,7 @@ CV_INLINE int64_t cv_attention_units(cv_attention_schedule s, cv_attention_size 
     return size.batch * size.heads * cv_attention_query_blocks(s, size.queries);
 }
 
-CV_INLINE int64_t cv_attention_value_columns(cv_attention_size size)
+CV_INLINE int64_t cv_attention_value_stride(cv_attention_size size)
 {
     return cv_ceil_div(size.value_depth, CV_PANEL) * CV_PANEL;
 }
@@ -78,7 +77,8 @@ CV_INLINE int64_t cv_attention_value_columns(cv_attention_size size)
 // Floats of scratch of one thread.
 CV_INLINE int64_t cv_attention_floats(cv_attention_schedule s, cv_attention_size size)
 {
-    return s.queries * (size.depth + s.keys + CV_ATTENTION_PAD + cv_attention_value_columns(size) + 3);
+    const int64_t queries = s.queries + CV_ATTENTION_PAD, keys = s.keys + CV_ATTENTION_PAD;
+    return s.queries * (size.depth + keys) + queries * (cv_attention_value_stride(size) + 3);
 }
 
 // e^x for x <= 0 or nan; 0 where it would be subnormal.
@@ -229,27 +229,28 @@ CV_INLINE void cv_attention_values(const float *scores, int64_t stride, const fl
     }
 }
 
+// The values [d, d + nr) of a block for all of a unit's queries; the last tile may write rows behind the last one.
+CV_INLINE void cv_attention_value_columns(cv_attention_call c, cv_attention_unit u, int64_t key, int64_t keys,
+                                          int64_t d, int mr, int nr, int part)
+{
+    const int64_t stride = cv_attention_value_stride(c.size), left = c.size.value_depth - d;
+    for (int64_t i = 0; i < u.q1 - u.q0; i += mr)
+        cv_attention_values(u.scores + i, c.schedule.queries, u.v + key * c.v.row_stride + d, c.v.row_stride, keys,
+                            u.sums + i * stride + d, stride, u.fade + i, key == 0, mr, nr, part, left);
+}
+
 CV_INLINE void cv_attention_value_block(cv_attention_call c, cv_attention_unit u, int64_t key, int64_t keys)
 {
-    const int64_t columns = cv_attention_value_columns(c.size), rows = u.q1 - u.q0, stride = c.schedule.queries;
-    for (int64_t d = 0; d < c.size.value_depth;) {
-        const int64_t left = c.size.value_depth - d;
-        const float *v = u.v + key * c.v.row_stride + d;
-        const int wide = left >= CV_ATTENTION_VALUES;
-        for (int64_t i = 0; i < rows; i += CV_ATTENTION_ROWS) {
-            float *sums = u.sums + i * columns + d;
-            if (wide)
-                cv_attention_values(u.scores + i, stride, v, c.v.row_stride, keys, sums, columns, u.fade + i, key == 0,
-                                    CV_ATTENTION_ROWS, CV_ATTENTION_VALUES, 0, left);
-            else if (c.size.value_depth % CV_PANEL == 0 || left >= CV_PANEL)
-                cv_attention_values(u.scores + i, stride, v, c.v.row_stride, keys, sums, columns, u.fade + i, key == 0,
-                                    CV_ATTENTION_ROWS, CV_PANEL, 0, left);
-            else
-                cv_attention_values(u.scores + i, stride, v, c.v.row_stride, keys, sums, columns, u.fade + i, key == 0,
-                                    CV_ATTENTION_ROWS, CV_PANEL, 1, left);
-        }
-        d += wide ? CV_ATTENTION_VALUES : CV_PANEL;
-    }
+    const int64_t depth = c.size.value_depth;
+    int64_t d = 0;
+    for (; CV_LANES == 16 && d + 64 <= depth; d += 64)
+        cv_attention_value_columns(c, u, key, keys, d, 6, 64, 0);
+    for (; CV_LANES == 16 && d + 32 <= depth; d += 32)
+        cv_attention_value_columns(c, u, key, keys, d, 8, 32, 0);
+    for (; d + 16 <= depth; d += 16)
+        cv_attention_value_columns(c, u, key, keys, d, CV_ATTENTION_ROWS, 16, 0);
+    if (depth % 16 != 0)
+        cv_attention_value_columns(c, u, key, keys, d, CV_ATTENTION_ROWS, 16, 1);
 }
 
 // Packs scale * queries, nothing behind the last one.
@@ -267,15 +268,17 @@ CV_INLINE void cv_attention_take_queries(cv_attention_call c, const float *q, cv
 
 CV_INLINE void cv_attention_give(cv_attention_call c, cv_attention_unit u, float *out)
 {
-    const int64_t columns = cv_attention_value_columns(c.size), depth = c.size.value_depth, rest = depth % CV_LANES;
+    const int64_t columns = cv_attention_value_stride(c.size), depth = c.size.value_depth, rest = depth % CV_LANES;
     for (int64_t i = 0; i < u.q1 - u.q0; i++) {
         float *row = out + (u.q0 + i) * c.out.row_stride;
+        const float *sums = u.sums + i * columns;
         const int nothing = u.total[i] == 0;
         const cv_vec factor = cv_splat(nothing ? 0 : 1 / u.total[i]);
-        for (int64_t d = 0; d < depth - rest; d += CV_LANES)
-            cv_store(row + d, nothing ? factor : cv_load(u.sums + i * columns + d) * factor);
+        int64_t d = 0;
+        for (; d < depth - rest; d += CV_LANES)
+            cv_store(row + d, nothing ? factor : cv_load(sums + d) * factor);
         if (rest)
-            cv_store_part(row + depth - rest, nothing ? factor : cv_load(u.sums + i * columns + depth - rest) * factor, rest);
+            cv_store_part(row + d, nothing ? factor : cv_load(sums + d) * factor, rest);
     }
 }
 
@@ -317,9 +320,9 @@ CV_INLINE void cv_attention(cv_attention_call c, float *scratch, int64_t begin, 
         };
         u.scores = u.queries + wide * s.depth;
         u.sums = u.scores + wide * (c.schedule.keys + CV_ATTENTION_PAD);
-        u.top = u.sums + wide * cv_attention_value_columns(s);
-        u.total = u.top + wide;
-        u.fade = u.total + wide;
+        u.top = u.sums + (wide + CV_ATTENTION_PAD) * cv_attention_value_stride(s);
+        u.total = u.top + wide + CV_ATTENTION_PAD;
+        u.fade = u.total + wide + CV_ATTENTION_PAD;
         cv_attention_do_unit(c, u, c.q.data + batch * c.q.batch_stride + head * c.q.head_stride,
                              c.out.data + batch * c.out.batch_stride + head * c.out.head_stride);
     }

@@ -1,7 +1,8 @@
 // Depthwise convolution of NHWC images in f32: every channel has its own kernel, vectors run along the channels.
 //
-// Weights are [kernel_h][kernel_w][channels rounded up to 16], 64-byte aligned, zeros behind the last channel. A tile is
-// mr consecutive pixels of one output row x nr channels; an input pixel is loaded once for all its taps in a kernel row.
+// Weights are [kernel_h][kernel_w][channels rounded up to 16], 64-byte aligned, zeros behind the last channel. A tile
+// is mr consecutive pixels of one output row x nr channels; an input pixel is loaded once for all its taps in a kernel
+// row.
 // The kernel's size, strides and dilation must be literals. The epilogue is gemm.h's: rows are pixels of the batch.
 //
 // A unit is one output row x at most nb channels; consecutive units go down the rows of an image.
