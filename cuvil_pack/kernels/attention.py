@@ -122,7 +122,7 @@ def write(body: Graph, schedule: Schedule, target: Target, name: str) -> Source:
     text = [*comment(body), head, "{", *indented(lines), "}", ""]
     blocks = ceildiv(ceildiv(q[2], PANEL), queries // PANEL)
     columns = ceildiv(v[3], PANEL) * PANEL
-    scratch = (q[3] + keys + PAD + columns + 3) * queries * 4
+    scratch = ((q[3] + keys + PAD) * queries + (queries + PAD) * (columns + 3)) * 4
     return Source("\n".join(text), q[0] * q[1] * blocks, scratch, ("attention.h",))
 
 
