@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -60,7 +61,7 @@ def bundle(
         sizes=tuple(schema.Size(s.name, s.lo, _most(s)) for s in sizes),
         entries=tuple(_entry(g) for g in model.entries),
         variants=tuple(_variant(v.target) for v in variants),
-        golden=tuple(schema.Golden(e.entry, _call_sizes(model, e), tolerance) for e in model.examples),
+        golden=tuple(schema.Golden(e.entry, _call_sizes(model, e), allowed(e, tolerance)) for e in model.examples),
     )
     sections: dict[str, object] = {
         "graph": "\n\n".join(to_text(g) for g in model.entries).encode(),
@@ -74,6 +75,14 @@ def bundle(
         plans = {name: entry_plan(p) for name, p in v.plans.items()}
         sections[f"plan/{v.target.name}"] = schema.encode_plan(plans, manifest)
     return iter(schema.assemble(manifest, sections))  # type: ignore[arg-type]
+
+
+def allowed(e: Example, tolerance: float) -> float:
+    """The error a golden call may have: that of the accuracy class, or twice that of the model's own single precision.
+
+    The latter is rounded up to a power of two, so that it does not differ from run to run.
+    """
+    return tolerance if 2 * e.noise <= tolerance else 2.0 ** math.ceil(math.log2(2 * e.noise))
 
 
 def _most(s: Symbol) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -13,6 +14,8 @@ from ..ir.graph import Array, Example, Graph
 from ..ir.interpret import solve
 from ..ir.size import evaluate
 from .trouble import place
+
+MOST_BYTES = 2 << 30
 
 
 def answered(
@@ -46,11 +49,43 @@ def called(graph: Graph, call: Callable[..., Any], args: Any, kwargs: Any) -> Ex
     inputs = tuple(map(array, _tensors(pytree.tree_leaves((args, kwargs)))))
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        leaves = pytree.tree_leaves(call(*args, **kwargs))
-    outputs = tuple(array(x) for x in leaves if isinstance(x, bool | int | float | torch.Tensor))
+        outputs = _arrays(call(*args, **kwargs))
+        exact = precise(call, args, kwargs)
     example = Example(graph.name, inputs, outputs)
     _check_shapes(graph, example)
-    return example
+    if exact is None or [a.shape for a in exact] != [a.shape for a in outputs]:
+        return example
+    noise = max((_distance(a, e) for a, e in zip(outputs, exact, strict=True) if a.dtype.kind == "f"), default=0.0)
+    return Example(graph.name, inputs, tuple(e.astype(a.dtype) for a, e in zip(outputs, exact, strict=True)), noise)
+
+
+def _arrays(results: Any) -> tuple[Array, ...]:
+    import torch
+    from torch.utils import _pytree as pytree
+
+    return tuple(array(x) for x in pytree.tree_leaves(results) if isinstance(x, bool | int | float | torch.Tensor))
+
+
+def precise(call: Any, args: Any, kwargs: Any) -> tuple[Array, ...] | None:
+    """What the model answers in double precision; None where it cannot, or is too large to be held twice."""
+    import torch
+    from torch.utils import _pytree as pytree
+
+    if sum(p.nbytes for p in call.parameters()) > MOST_BYTES:
+        return None
+    flat, tree = pytree.tree_flatten((args, kwargs))
+    wide = [x.double() if isinstance(x, torch.Tensor) and x.is_floating_point() else x for x in flat]
+    args, kwargs = pytree.tree_unflatten(wide, tree)
+    try:
+        return _arrays(copy.deepcopy(call).double()(*args, **kwargs))
+    except Exception:
+        return None
+
+
+def _distance(a: Array, exact: Array) -> float:
+    """The relative error of `a` in Frobenius norm; 0 where either is not finite."""
+    norm, gap = np.linalg.norm(exact.ravel()), np.linalg.norm((a - exact).ravel())
+    return float(gap / norm) if norm > 0 and np.isfinite(gap / norm) else 0.0
 
 
 def array(x: Any) -> Array:

@@ -158,11 +158,16 @@ class Graph:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A call of an entry as the user's model answered it: arrays in the order of the entry's inputs and outputs."""
+    """A call of an entry as the user's model answers it: arrays in the order of the entry's inputs and outputs.
+
+    `outputs` are the answers in double precision where the model can give them; `noise` is then the relative error of the
+    model's own single precision.
+    """
 
     entry: str
     inputs: tuple[Array, ...]
     outputs: tuple[Array, ...]
+    noise: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
