@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ..ir.graph import Array, Graph
 from ..ir.text import to_text
+from .bake import bake
 from .check import check_equal
 from .fold import fold
 from .fuse import fuse
@@ -20,7 +21,7 @@ from .simplify import simplify
 Pass = Callable[[Graph], Graph]
 Progress = Callable[[str, Graph], None]
 
-PASSES: tuple[Pass, ...] = (simplify, fold, recover, layout, narrow, merge, fold, fuse, pack_weights)
+PASSES: tuple[Pass, ...] = (simplify, fold, recover, layout, fold, narrow, merge, bake, fuse, pack_weights)
 
 
 def run(

@@ -80,17 +80,19 @@ def _negative(value: Value) -> Value:
     return number_like(value, -value.number) if isinstance(value, Number) else make(neg, value)
 
 
-@law(div, given=("x: f32[4] -> div(x, 3.0)", "x: f32[4], y: f32[4] -> div(x, sqrt(y))", "x: f32[4] -> div(1.0, x)"))
+@law(div, given=("x: f32[4] -> div(x, 4.0)", "x: f32[4] -> div(1.0, x)"))
 def divide(node: Node) -> Value | None:
-    """Division by a number is multiplication; by a root, multiplication with `rsqrt`; of 1, the reciprocal."""
+    """Division by a power of two is multiplication; of 1, the reciprocal."""
     x, y = node.inputs
     number = literal(y)
-    if number is not None and number != 0 and math.isfinite(1.0 / number):
+    if number is not None and is_power_of_two(number):
         return make(mul, x, number_like(y, 1.0 / number))
-    root = made_by(y, sqrt)
-    if root is not None:
-        return make(mul, x, make(rsqrt, root.inputs[0]))
     return make(reciprocal, y) if literal(x) == 1 else None
+
+
+def is_power_of_two(number: float) -> bool:
+    """Whether multiplying by it rounds nothing."""
+    return math.isfinite(number) and abs(math.frexp(number)[0]) == 0.5
 
 
 @rule(lambda x: reciprocal(sqrt(x)), "f32[4]")
@@ -146,19 +148,26 @@ def small_power(node: Node) -> Value | None:
     return None
 
 
-@law(add, mul, given=("x: f32[4] -> add(add(x, 1.0), 2.0)", "x: f32[4] -> mul(mul(x, 2.0), 3.0)"))
+@law(add, mul, given=("x: i64[4] -> add(add(x, 1), 2)", "x: f32[4] -> mul(mul(x, 2.0), 3.0)"))
 def join_constants(node: Node) -> Value | None:
-    """`(x + a) + b` is `x + (a + b)`, and so for products, unless the joined constant is larger than both."""
+    """`(x + a) + b` is `x + (a + b)`, and so for products, where numbers round alike and weights do not grow."""
     inner, b = made_by(node.inputs[0], node.op), node.inputs[1]
     if inner is None or not is_constant(b) or not is_constant(inner.inputs[1]) or is_constant(inner.inputs[0]):
         return None
-    a = inner.inputs[1]
+    x, a = inner.inputs
     joined = broadcast_shapes(a.type.shape, b.type.shape)
-    if joined not in (a.type.shape, b.type.shape) or node.types[0].shape != broadcast_shapes(
-        inner.inputs[0].type.shape, joined
-    ):
+    if joined not in (a.type.shape, b.type.shape) or not _round_alike(node, a, b):
         return None
-    return make(node.op, inner.inputs[0], _joined(node, a, b))
+    if node.types[0].shape != broadcast_shapes(x.type.shape, joined):
+        return None
+    return make(node.op, x, _joined(node, a, b))
+
+
+def _round_alike(node: Node, a: Value, b: Value) -> bool:
+    """Integers, weights, and factors that are powers of two; elsewhere a model may count on what is rounded where."""
+    if not isinstance(a, Number) or not isinstance(b, Number) or not a.type.dtype.is_float:
+        return True
+    return node.op is mul and (is_power_of_two(a.number) or is_power_of_two(b.number))
 
 
 def _joined(node: Node, a: Value, b: Value) -> Value:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ..ir.graph import Node, Value
 from ..ops.attention import attention
-from ..ops.elementwise import add, mul, not_, where
+from ..ops.elementwise import add, div, mul, not_, where
 from ..ops.matmul import matmul
 from ..ops.normalize import softmax
 from ..ops.view import expand, reshape
@@ -34,7 +34,7 @@ class Scores:
     matmul,
     given=(
         f"{SPELLED} -> matmul(softmax(mul({PRODUCT}, 0.3), axis=3), v)",
-        f"{SPELLED}, m: f32[2, 1, 1, 7] -> matmul(softmax(add(mul({PRODUCT}, 0.3), m), axis=3), v)",
+        f"{SPELLED}, m: f32[2, 1, 1, 7] -> matmul(softmax(add(div({PRODUCT}, 3.3), m), axis=3), v)",
         f"{SPELLED}, m: bool[5, 7] -> matmul(softmax(where(m, {PRODUCT}, -3e38), axis=3), v)",
         "q: f32[6, 5, 8], k: f32[6, 7, 8], v: f32[6, 7, 4] "
         "-> matmul(softmax(matmul(q, transpose(k, axes=(0, 2, 1))), axis=2), v)",
@@ -70,8 +70,8 @@ def scores(value: Value) -> Scores | None:
         value, mask = step
         masks.append(mask)
     scale = 1.0
-    while (node := made_by(value, mul)) is not None and (number := literal(node.inputs[1])) is not None:
-        value, scale = node.inputs[0], scale * number
+    while (node := made_by(value, mul, div)) is not None and (number := literal(node.inputs[1])):
+        value, scale = node.inputs[0], scale * number if node.op is mul else scale / number
     product = made_by(value, matmul)
     if product is None or not math.isfinite(scale):
         return None
@@ -113,7 +113,7 @@ def _hiding(condition: Value, never: Value) -> Value:
 def _is_scores(value: Value, limit: int = 8) -> bool:
     """Whether a product of queries and keys lies under scales and masks."""
     for _ in range(limit):
-        node = made_by(value, add, mul, where, matmul)
+        node = made_by(value, add, mul, div, where, matmul)
         if node is None:
             return False
         if node.op is matmul:

@@ -17,7 +17,7 @@ from .values import is_symbolic, make, number_like, shaped, spread
 SMALL = 1 << 16
 GROWTH = 2
 EXACT_NAMES = (
-    "add", "sub", "mul", "div", "neg", "reciprocal", "sqrt", "rsqrt", "exp", "expm1", "log", "pow",
+    "add", "sub", "mul", "div", "neg", "reciprocal", "sqrt", "rsqrt",
     "reshape", "transpose", "expand", "slice", "flip", "concat", "pad", "reduce", "matmul",
 )  # fmt: skip
 EXACT = tuple(OPS[name] for name in EXACT_NAMES)
@@ -26,7 +26,9 @@ EXACT = tuple(OPS[name] for name in EXACT_NAMES)
 class Constants:
     """Weights made while folding: their numbers in float64, and the weight and the op that they come from."""
 
-    def __init__(self, graph: Graph):
+    def __init__(self, graph: Graph, counts: bool = False):
+        """`counts` makes constants of indices (`iota`) too."""
+        self.counts = counts
         self.exact: dict[str, Array] = {}
         self.origin: dict[str, tuple[str, str]] = {}
         self.given = frozenset(graph.weights())
@@ -36,7 +38,7 @@ class Constants:
         return (
             Law(ELEMENTWISE, self.uniform_operands),
             Law((gather, take_along), self.uniform_source),
-            Law((gather, take_along, slice_), counted_indices),
+            *(() if self.counts else (Law((gather, take_along, slice_), counted_indices),)),
             Law(ELEMENTWISE, leading_ones),
             Law(tuple(o for o in OPS.values() if o.name != "kernel"), self.evaluate),
         )
@@ -44,19 +46,23 @@ class Constants:
     def evaluate(self, node: Node) -> Value | None:
         """A node whose inputs are all constants, unless its result is much larger than they are."""
         constants = [i for i in node.inputs if isinstance(i, Number | Weight)]
-        if not constants or len(constants) != len(node.inputs) or any(map(is_symbolic, node.attrs.values())):
+        if len(constants) != len(node.inputs) or any(map(is_symbolic, node.attrs.values())):
+            return None
+        if not constants and not (self.counts and node.op is iota):
             return None
         if node.op is expand and isinstance(constants[0], Number):
             return None
         size, given = node.types[0].nbytes, sum(numbers_of(c).nbytes for c in constants)
         if not isinstance(size, int) or (size > SMALL and size > GROWTH * given):
             return None
-        return self._constant(node, self._compute(node, constants))
-
-    def _compute(self, node: Node, constants: list[Number | Weight]) -> Array:
-        read = self._exact if node.op in EXACT and node.types[0].dtype.is_float else numbers_of
+        wide = node.op in EXACT and node.types[0].dtype.is_float and any(map(self._is_learned, constants))
         with np.errstate(all="ignore"):
-            return np.asarray(node.op.reference(*map(read, constants), **node.attrs))
+            result = node.op.reference(*map(self._exact if wide else numbers_of, constants), **node.attrs)
+        return self._constant(node, np.asarray(result), wide)
+
+    def _is_learned(self, value: Number | Weight) -> bool:
+        """Whether the numbers are the model's own, or made of such; others are rounded where the model rounds them."""
+        return isinstance(value, Weight) and (value.name in self.given or value.name in self.exact)
 
     def _exact(self, value: Number | Weight) -> Array:
         if isinstance(value, Weight) and value.name in self.exact:
@@ -64,16 +70,17 @@ class Constants:
         plain = numbers_of(value)
         return plain.astype(np.float64) if value.type.dtype.is_float else plain
 
-    def _constant(self, node: Node, wide: Array) -> Value:
+    def _constant(self, node: Node, result: Array, wide: bool) -> Value:
         type = node.types[0]
         with np.errstate(all="ignore"):
-            data = np.require(wide.astype(type.dtype.numpy), requirements="C")
+            data = np.require(result.astype(type.dtype.numpy), requirements="C")
         number = uniform_number(data)
         if number is not None:
             return spread(Number(number, TensorType(type.dtype, ())), type.shape)
         name = f"{len(self.origin)} {node.op.name}"
         self.origin[name] = self._origin(node)
-        self.exact[name] = wide if type.dtype.is_float else data
+        if wide:
+            self.exact[name] = result
         return Weight(name, type, data)
 
     def _origin(self, node: Node) -> tuple[str, str]:

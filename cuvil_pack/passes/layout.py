@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from ..ir.graph import OPS, Graph, Node, Value
@@ -13,7 +14,7 @@ from ..ops.reduce import reduce
 from ..ops.view import expand, invert, reshape, transpose
 from . import lower, views
 from .arithmetic import ELEMENTWISE, broadcast_itself
-from .settle import Law, law, settle
+from .settle import Law, Uses, law, settle
 from .simplify import laws_of
 from .values import is_constant, made_by, make, matching, moves_only_ones, permuted, shaped, turned, unturned, widened
 
@@ -48,7 +49,14 @@ def layout(graph: Graph) -> Graph:
             v6 = reshape(v5, shape=(1, 64))  # f32[1, 64]
             return v6
     """
-    return settle(graph, (*laws_of(views), broadcast_itself, *SINKS, *laws_of(lower)))
+    uses: Uses = Counter()
+
+    def sink_matmul(node: Node) -> Value | None:
+        """A product of rows with one matrix, in any order of the rows, where nothing else reads the rows."""
+        return rows_in_any_order.apply(node) if uses[node.inputs[0]] <= 1 else None
+
+    laws = (*laws_of(views), broadcast_itself, *SINKS, Law((matmul,), sink_matmul), *laws_of(lower))
+    return settle(graph, laws, uses)
 
 
 @law(
@@ -169,8 +177,8 @@ def sink_concat(node: Node) -> Value | None:
 
 
 @law(matmul, given="x: f32[2, 3, 4], w: f32[4, 5] -> matmul(transpose(x, axes=(1, 0, 2)), w)")
-def sink_matmul(node: Node) -> Value | None:
-    """A product of rows with one matrix, in any order of the rows."""
+def rows_in_any_order(node: Node) -> Value | None:
+    """A product of rows with one matrix."""
     inner = made_by(node.inputs[0], transpose)
     if inner is None or node.inputs[1].type.rank != 2:
         return None

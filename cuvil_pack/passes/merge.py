@@ -12,11 +12,11 @@ from ..ops.attention import attention
 from ..ops.elementwise import add
 from ..ops.join import concat
 from ..ops.matmul import matmul
-from ..ops.view import reshape, slice_, transpose
+from ..ops.view import flip, reshape, slice_, transpose
 from .values import made_by, make, spread
 
 Readers = Mapping[Value, list[Node]]
-THROUGH = (reshape, transpose, slice_, concat)
+THROUGH = (reshape, transpose, flip, slice_, concat)
 
 
 @dataclass(frozen=True)

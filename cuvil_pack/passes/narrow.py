@@ -7,6 +7,7 @@ from collections import Counter
 from ..ir.graph import OPS, Graph, Node, Value
 from ..ir.size import Dim
 from ..ops.attention import attention
+from ..ops.join import concat
 from ..ops.matmul import matmul
 from ..ops.view import reshape, slice_, transpose
 from . import views
@@ -81,6 +82,8 @@ def _slice_inputs(node: Node, part: Part) -> Value | None:
         return turned(part.of(node.inputs[0], axes[part.axis]), axes)
     if node.op is reshape:
         return _slice_reshape(node, part)
+    if node.op is concat and part.axis != node.attrs["axis"]:
+        return make(concat, *(part.of(i, part.axis) for i in node.inputs), axis=node.attrs["axis"])
     if node.op is matmul:
         return _slice_rows(node, part)
     return _slice_queries(node, part) if node.op is attention else None

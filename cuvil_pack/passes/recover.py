@@ -1,15 +1,15 @@
-"""Find the ops that kernels are made for where a model spells them out: attention, normalizations, activations."""
+"""Find what kernels are made for where a model spells it out: attention, normalizations, activations, rotations."""
 
 from __future__ import annotations
 
 from ..ir.graph import Graph
 from ..ops.attention import attention
-from . import attend, masks, spelled
+from . import attend, masks, rotate, spelled
 from .absorb import scaled_queries
 from .settle import Law, settle
 from .simplify import SIMPLE, laws_of
 
-RECOVER = (*SIMPLE, *laws_of(spelled, attend, masks), Law((attention,), scaled_queries))
+RECOVER = (*SIMPLE, *laws_of(spelled, attend, masks, rotate), Law((attention,), scaled_queries))
 
 
 def recover(graph: Graph) -> Graph:

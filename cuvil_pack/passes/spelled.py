@@ -8,7 +8,7 @@ from collections import Counter
 from ..ir.graph import OPS, Node, Number, Op, Value
 from ..ir.size import product
 from ..ops.activation import clamp, gelu, gelu_tanh, hardsigmoid, hardswish, mish, sigmoid, silu, softplus
-from ..ops.elementwise import add, cast, div, erf, exp, log, log1p, mul, neg, pow_, reciprocal, rsqrt, sub, tanh
+from ..ops.elementwise import add, cast, div, erf, exp, log, log1p, mul, neg, pow_, reciprocal, rsqrt, sqrt, sub, tanh
 from ..ops.indexing import size
 from ..ops.normalize import layer_norm, log_softmax, rms_norm, softmax
 from ..ops.reduce import reduce
@@ -99,6 +99,13 @@ def _centred(value: Value) -> tuple[Value | None, Axes]:
 def _is_variance(value: Value, x: Value, axes: Axes) -> bool:
     node = made_by(value, *(OPS[n] for n in ("variance",) if n in OPS))
     return node is not None and node.inputs[0] == x and dict(node.attrs) == {"axes": axes, "correction": 0}
+
+
+@law(div, given="x: f32[4], y: f32[4] -> div(x, sqrt(exp(y)))")
+def divided_by_root(node: Node) -> Value | None:
+    """`x / sqrt(y)` is `x * rsqrt(y)`, as normalizations are recognised by it."""
+    root = made_by(node.inputs[1], sqrt)
+    return None if root is None else make(mul, node.inputs[0], make(rsqrt, root.inputs[0]))
 
 
 SHIFTED = "sub(x, reduce(x, kind='max', axes=(1,)))"

@@ -4,11 +4,11 @@ import pytest
 
 from cuvil_pack.ir.graph import Result
 from cuvil_pack.ir.rewrite import Rule
-from cuvil_pack.passes import arithmetic, attend, layout, logic, lower, masks, positions, spelled, views
+from cuvil_pack.passes import arithmetic, attend, layout, logic, lower, masks, positions, rotate, spelled, views
 from cuvil_pack.passes.settle import Law, law_of, settle
 from tests.passes.graphs import distance, example, of_pattern
 
-MODULES = (arithmetic, views, positions, logic, layout, lower, attend, masks, spelled)
+MODULES = (arithmetic, views, positions, logic, layout, lower, attend, masks, spelled, rotate)
 LAWS = {f"{m.__name__.rpartition('.')[2]}.{n}": v for m in MODULES for n, v in vars(m).items() if isinstance(v, Law)}
 RULES = {f"{m.__name__.rpartition('.')[2]}.{n}": v for m in MODULES for n, v in vars(m).items() if isinstance(v, Rule)}
 
