@@ -15,12 +15,12 @@ from .elementwise import elementwise, mul
 from .view import slice_
 
 
-@elementwise("f32[4, 8]")
+@elementwise("f32[4, 8]", "f16[4, 8]", "i32[7]")
 def relu(x: Any) -> Any:
     return scalar.maximum(x, 0)
 
 
-@elementwise("f32[4, 8]")
+@elementwise("f32[4, 8]", "f32[4, 8], lo=-0.5, hi=0.25", "i64[6], lo=-1, hi=2", "f16[4], hi=0.5")
 def clamp(x: Any, *, lo: float = -math.inf, hi: float = math.inf) -> Any:
     """`x` within `[lo, hi]`; nan stays."""
     if lo != -math.inf:
@@ -28,17 +28,17 @@ def clamp(x: Any, *, lo: float = -math.inf, hi: float = math.inf) -> Any:
     return scalar.minimum(x, hi) if hi != math.inf else x
 
 
-@elementwise("f32[4, 8]")
+@elementwise("f32[4, 8]", "f16[4, 8]")
 def sigmoid(x: Any) -> Any:
     return 1.0 / (1.0 + scalar.exp(-x))
 
 
-@elementwise("f32[4, 8]")
+@elementwise("f32[4, 8]", "f16[4, 8]")
 def silu(x: Any) -> Any:
     return x / (1.0 + scalar.exp(-x))
 
 
-@elementwise("f32[4, 8]")
+@elementwise("f32[4, 8]", "f16[4, 8]", "f64[batch, 3]")
 def gelu(x: Any) -> Any:
     """`x * Phi(x)`, exactly (Hendrycks & Gimpel 2016)."""
     return 0.5 * x * (1.0 + scalar.erf(x * math.sqrt(0.5)))
@@ -50,12 +50,12 @@ def gelu_tanh(x: Any) -> Any:
     return 0.5 * x * (1.0 + scalar.tanh(math.sqrt(2.0 / math.pi) * (x + 0.044715 * (x * x * x))))
 
 
-@elementwise("f32[4, 8]")
+@elementwise("f32[4, 8]", "f32[4, 8], slope=0.2")
 def leaky_relu(x: Any, *, slope: float = 0.01) -> Any:
     return scalar.where(x > 0, x, x * slope)
 
 
-@elementwise("f32[4, 8]")
+@elementwise("f32[4, 8]", "f32[4, 8], alpha=0.5")
 def elu(x: Any, *, alpha: float = 1.0) -> Any:
     return scalar.where(x > 0, x, alpha * scalar.expm1(x))
 

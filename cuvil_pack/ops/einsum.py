@@ -36,7 +36,7 @@ class Term:
 def einsum(equation: str, *values: Any) -> Any:
     """`einsum("bij,bjk->bik", a, b)` as numpy has it; `...` stands for axes that broadcast. Raises TypeError.
 
-    Operands are joined from the left, each time by one matrix product, or by one multiplication where nothing is summed.
+    Operands are joined from the left, each by one matrix product, or by one multiplication where nothing is summed.
     """
     inputs, output = spelled_out(equation, [v.type.rank for v in values])
     terms = [Term(letters, v) for letters, v in zip(inputs, values, strict=True)]

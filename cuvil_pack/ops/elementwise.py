@@ -35,7 +35,9 @@ def aligned(at: tuple[Dim, ...], type: TensorType) -> tuple[Dim, ...]:
     return tuple(0 if d == 1 else i for i, d in zip(tail, type.shape, strict=True))
 
 
-@elementwise("f32[4, 8], f32[8]", "f32[3], f32[3]", "i64[5, 1], i64[1, 4]", "f32[batch, 1, 7], f32[5, 7]")
+@elementwise(
+    "f32[4, 8], f32[8]", "f32[3], f32[3]", "i64[5, 1], i64[1, 4]", "f32[batch, 1, 7], f32[5, 7]", "f16[4, 8], f16[8]"
+)
 def add(a: Any, b: Any) -> Any:
     return a + b
 
@@ -45,12 +47,12 @@ def sub(a: Any, b: Any) -> Any:
     return a - b
 
 
-@elementwise("f32[4, 8], f32[4, 1]", "i64[7], i64[7]")
+@elementwise("f32[4, 8], f32[4, 1]", "i64[7], i64[7]", "f16[5], f16[5]")
 def mul(a: Any, b: Any) -> Any:
     return a * b
 
 
-@elementwise("f32[4, 8], f32[4, 8]", "f64[5], f64[5]")
+@elementwise("f32[4, 8], f32[4, 8]", "f64[5], f64[5]", "f16[4, 8], f16[4, 1]")
 def div(a: Any, b: Any) -> Any:
     """The quotient of floats; division by zero gives inf or nan."""
     return a / b
@@ -87,7 +89,7 @@ def pow_(a: Any, b: Any) -> Any:
     return a**b
 
 
-@elementwise("f32[4, 8], f32[8]", "i32[5], i32[5]")
+@elementwise("f32[4, 8], f32[8]", "i32[5], i32[5]", "f16[6], f16[6]", "u8[5], u8[5]")
 def maximum(a: Any, b: Any) -> Any:
     """The greater; nan where either is nan."""
     return scalar.maximum(a, b)
@@ -114,7 +116,7 @@ def ne(a: Any, b: Any) -> Any:
     return a != b
 
 
-@elementwise("f32[4, 8], f32[8]")
+@elementwise("f32[4, 8], f32[8]", "f16[4], f16[4]", "u8[5], u8[5]")
 def lt(a: Any, b: Any) -> Any:
     return a < b
 
@@ -167,7 +169,7 @@ def not_(x: Any) -> Any:
     return ~x
 
 
-@elementwise("bool[4, 8], f32[8], f32[4, 1]", "bool[5], i64[5], i64[()]")
+@elementwise("bool[4, 8], f32[8], f32[4, 1]", "bool[5], i64[5], i64[()]", "bool[4], f16[4], f16[4]")
 def where(condition: Any, yes: Any, no: Any) -> Any:
     return scalar.where(condition, yes, no)
 

@@ -15,7 +15,7 @@ from cuvil_pack.ir.size import Dim, Expr, Symbol, atom, index, rebuild
 from cuvil_pack.ir.types import DType, TensorType
 
 Sizes = Mapping[Symbol, int]
-WIDE = {DType.F32: np.dtype(np.float64), DType.F16: np.dtype(np.float32)}
+WIDE: dict[DType, np.dtype[Any]] = {DType.F32: np.dtype(np.float64), DType.F16: np.dtype(np.float32)}
 UFUNCS: dict[str, Any] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.true_divide, "floordiv": np.floor_divide,
     "mod": np.mod, "pow": np.power, "neg": np.negative, "max": np.maximum, "min": np.minimum, "abs": np.absolute,
@@ -133,7 +133,7 @@ class Evaluation:
     def reduce(self, dtype: DType, kind: str, loops: tuple[Loop, ...], body: Scalar) -> Any:
         """Sums of floats are taken with more bits, so that the order of the terms does not show."""
         combine, start = REDUCE[kind]
-        wide = dtype.numpy.type if dtype not in WIDE else WIDE[dtype].type
+        wide: Any = WIDE[dtype].type if dtype in WIDE else dtype.numpy.type
         if not dtype.is_float and isinstance(start, float):
             limits = np.iinfo(dtype.numpy)
             start = limits.min if start < 0 else limits.max
