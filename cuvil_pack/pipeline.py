@@ -41,8 +41,8 @@ def pack(
 ) -> Path:
     """Pack a module, an ExportedProgram, a Hugging Face directory or `"file.py:function"` into the file `output`.
 
-    `dims` gives the range of each named size, `dynamic_shapes` which axes have them, as torch.export takes it. Returns the path
-    of the bundle. Raises a PackError that says what is wrong with the model, the options or the machine.
+    `dims` gives the range of each named size, `dynamic_shapes` which axes have them, as torch.export takes it. Returns
+    the path of the bundle. Raises a PackError that says what is wrong with the model, the options or the machine.
     """
     chosen = options(output, dims, dynamic_shapes, targets, accuracy)
     _check_output(chosen.output)
@@ -135,7 +135,8 @@ def prove(path: Path) -> Mapping[str, Any]:
         raise ProofError(f"the bundle does not run: {result['error']}")
     wrong = [c for c in result["compared"] if not c["agrees"]]
     if wrong:
-        lines = [f"{c['variant']} {c['entry']} {c['output']}: error {c['error']:.2e}, allowed {c['tolerance']:.2e}" for c in wrong]
+        told = "{variant} {entry} {output}: error {error:.2e}, allowed {tolerance:.2e}"
+        lines = [told.format(**c) for c in wrong]
         raise ProofError("the bundle differs from the model\n    " + "\n    ".join(lines))
     return result
 

@@ -35,8 +35,8 @@ def aligned(size: Dim) -> Dim:
 def place(tensors: Sequence[Lifetime]) -> Arena:
     """Offsets such that tensors that live at one time do not overlap.
 
-    Sizes known now are placed largest first at the lowest offset that is free for their whole life; sizes known at run time
-    share slots, whose offsets are expressions.
+    Sizes known now are placed largest first at the lowest offset that is free for their whole life; sizes known at run
+    time share slots, whose offsets are expressions.
     """
     if all(isinstance(t.size, int) for t in tensors):
         return _place_numbers(tensors)

@@ -16,7 +16,7 @@ from .arena import Lifetime, place
 
 @dataclass(frozen=True)
 class Place:
-    """Where a tensor lies: `offset` counts bytes in the arena or the weights, or is the position of an input or output."""
+    """Where a tensor lies: `offset` is bytes in the arena or the weights, or the position of an input or output."""
 
     name: str
     kind: str
@@ -75,8 +75,8 @@ def source_of(value: Value) -> Value:
 def plan(graph: Graph, target: Target, sizes: tuple[Symbol, ...], weights: Mapping[str, int], choose: Choose) -> Plan:
     """Lay out a graph whose nodes are kernels (and reshapes, which move nothing).
 
-    `weights` gives the offset of each weight; `choose` the template and the schedule of a body. Every output must come from a
-    kernel of its own (the fuse pass sees to it).
+    `weights` gives the offset of each weight; `choose` the template and the schedule of a body. Every output must come
+    from a kernel of its own (the fuse pass sees to it).
     """
     nodes = [n for n in graph.nodes() if n.op.name == "kernel"]
     kernels = _kernels(nodes, target, choose)
@@ -104,17 +104,15 @@ def plan(graph: Graph, target: Target, sizes: tuple[Symbol, ...], weights: Mappi
     return Plan(graph, target, sizes, tuple(dict.fromkeys(kernels)), steps, activations, scratch)
 
 
-def _temporaries(
-    nodes: list[Node], outputs: Mapping[Value, int]
-) -> tuple[dict[Value, int], tuple[Dim, ...], Dim]:
+def _temporaries(nodes: list[Node], outputs: Mapping[Value, int]) -> tuple[dict[Value, int], tuple[Dim, ...], Dim]:
     """The results that live in the arena, numbered, with the offset of each, and the bytes of all."""
     first: dict[Value, int] = {}
     last: dict[Value, int] = {}
     for step, node in enumerate(nodes):
         for i in range(len(node.types)):
             first[Result(node, i)] = last[Result(node, i)] = step
-        for i in node.inputs:
-            last[source_of(i)] = step
+        for value in node.inputs:
+            last[source_of(value)] = step
     kept = [v for v in first if v not in outputs]
     arena = place([Lifetime(v.type.nbytes, first[v], last[v]) for v in kept])
     return {v: n for n, v in enumerate(kept)}, arena.offsets, arena.size

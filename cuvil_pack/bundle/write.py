@@ -14,7 +14,7 @@ import cuvil_schema as schema
 import numpy as np
 
 from ..errors import OutputError
-from ..ir.graph import Example, Graph, Model, Weight
+from ..ir.graph import Array, Example, Graph, Model, Weight
 from ..ir.size import Dim, Symbol, to_prefix
 from ..ir.text import to_text
 from ..ir.types import DType, TensorType
@@ -37,7 +37,7 @@ def expression(d: Dim) -> schema.Expr:
     """A size in the form of the schema."""
 
     def frozen(p: object) -> schema.Expr:
-        return tuple(map(frozen, p)) if isinstance(p, list) else p  # type: ignore[return-value, arg-type]
+        return tuple(map(frozen, p)) if isinstance(p, list) else p  # type: ignore[return-value]
 
     return frozen(to_prefix(d))
 
@@ -103,8 +103,8 @@ def _variant(t: Target) -> schema.Variant:
     return schema.Variant(t.name, t.arch, t.features, f"code/{t.name}", f"plan/{t.name}")
 
 
-def _tensor(t: TensorType, data: np.ndarray) -> schema.Tensor:  # type: ignore[type-arg]
-    return schema.Tensor(t.dtype.value, tuple(data.shape), np.ascontiguousarray(data))
+def _tensor(t: TensorType, data: Array) -> schema.Tensor:
+    return schema.Tensor(t.dtype.value, tuple(data.shape), np.ascontiguousarray(data).reshape(-1).data)
 
 
 def _golden(model: Model) -> dict[str, schema.Tensor]:
@@ -187,7 +187,7 @@ def published(output: Path) -> Iterator[Path]:
 
 
 def fill(path: Path, pieces: Iterable[object], progress: Callable[[int], None] = lambda written: None) -> None:
-    """Write the pieces and sync them to disk. Raises OutputError where the disk is full or the file cannot be written."""
+    """Write the pieces and sync them to disk. Raises OutputError where the disk is full or refuses."""
     try:
         with path.open("wb") as f:
             for piece in pieces:

@@ -160,8 +160,8 @@ class Graph:
 class Example:
     """A call of an entry as the user's model answers it: arrays in the order of the entry's inputs and outputs.
 
-    `outputs` are the answers in double precision where the model can give them; `noise` is then the relative error of the
-    model's own single precision.
+    `outputs` are the answers in double precision where the model can give them; `noise` is then the relative error of
+    the model's own single precision.
     """
 
     entry: str

@@ -90,11 +90,11 @@ def schedules(body: Graph, target: Target) -> list[tuple[Schedule, float]]:
     found = analyse(body)
     assert isinstance(found, Heads)
     queries, keys = nominal(found.node.types[0].shape[2]), nominal(found.node.inputs[1].type.shape[2])
-    flops = sum(nominal(d) for d in (found.node.op.flops(*(i.type for i in found.node.inputs)),) if found.node.op.flops)
+    size = (*(nominal(d) for d in found.node.types[0].shape), nominal(found.node.inputs[0].type.shape[3]))
+    flops = 2 * size[0] * size[1] * queries * keys * (size[3] + size[4])
     most = 64 if target.lanes >= 16 else 32
     block = min(most, -(-queries // PANEL) * PANEL)
-    depth = nominal(found.node.inputs[0].type.shape[3])
-    room = target.l2_bytes // 2 // (4 * (block + 2 * depth))
+    room = target.l2_bytes // 2 // (4 * (block + size[3] + size[4]))
     return [({"queries": block, "keys": max(64, min(512, keys, room))}, flops * 1.5 / target.peak_flops)]
 
 

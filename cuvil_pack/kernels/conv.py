@@ -15,9 +15,9 @@ from ..targets import Target
 from .epilogue import epilogue, gathered, only
 from .loops import comment, nominal, parameters, size_lines
 from .lower import c_dim, indented
-from .tiles import shared_sums, sums_table, tile_seconds, tiles
 from .strides import strided, view_source
 from .template import Packing, Schedule, Source, Template, template
+from .tiles import shared_sums, sums_table, tile_seconds, tiles
 
 
 @dataclass(frozen=True)

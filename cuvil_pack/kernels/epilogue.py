@@ -58,7 +58,10 @@ def gathered(body: Graph, name: str) -> str:
 
 
 def epilogue(body: Graph, anchor: Node, name: str, row: Dim, column: Dim, at: tuple[Dim, ...], wide: int) -> list[str]:
-    """The epilogue of a kernel: its tiles have rows `row`, columns `column` (mostly `wide` of them), at index `at` of the heavy op."""
+    """The epilogue of a kernel: rows `row` and columns `column` of a tile lie at index `at` of the heavy op's result.
+
+    Most tiles have `wide` columns.
+    """
 
     def tile(index: tuple[Dim, ...]) -> str:
         if index != at:
@@ -76,7 +79,7 @@ def epilogue(body: Graph, anchor: Node, name: str, row: Dim, column: Dim, at: tu
     ]
     pointers += [f"{stored_type(o.type)} *restrict out{k} = a->out{k};" for k, o in enumerate(body.outputs)]
     inner = [
-        f"const float sum = tile[i * stride + j];",
+        "const float sum = tile[i * stride + j];",
         *over_columns.lines,
         store(text, place, body.outputs[0].type.dtype),
     ]

@@ -14,8 +14,8 @@ CTYPES: dict[DType, str] = {
 STORED: dict[DType, str] = CTYPES | {DType.F16: "uint16_t", DType.BOOL: "uint8_t"}
 
 OPERATORS = {
-    "add": "+", "sub": "-", "mul": "*", "div": "/", "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
-    "and": "&", "or": "|", "xor": "^",
+    "add": "+", "sub": "-", "mul": "*", "div": "/", "eq": "==", "ne": "!=", "lt": "<", "le": "<=",
+    "gt": ">", "ge": ">=", "and": "&", "or": "|", "xor": "^",
 }  # fmt: skip
 NARROW = frozenset({DType.I8, DType.U8, DType.I16, DType.U16})
 

@@ -1,4 +1,4 @@
-"""The template for everything that is said in index notation: elementwise chains, views, gathers, reductions, pooling."""
+"""The template for all that index notation says: elementwise chains, views, gathers, reductions, pooling."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def reads(value: Value, at: tuple[Dim, ...], limit: int = 4000) -> list[tuple[In
 
 
 def nest(value: Value) -> Nest:
-    """Loops over a result: neighbouring axes become one wherever no read has to divide, the best axis to vectorise innermost."""
+    """Loops over a result: neighbouring axes are one where no read then divides; innermost the best to vectorise."""
     shape = value.type.shape
     groups = [[n] for n, d in enumerate(shape) if d != 1]
     n = len(groups) - 1

@@ -1,4 +1,4 @@
-"""Write C for the elements of a body: index notation in, statements out, each in the outermost loop that it depends on."""
+"""Write C for the elements of a body: index notation in, statements out, each in the outermost loop it depends on."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..ir.graph import Graph, Input, Node, Number, Result, Value
-from ..ir.scalar import REDUCTIONS, Loop, Scalar, cast, constant
-from ..ir.size import Call, Dim, Expr, Symbol, atom, is_nonnegative, symbols, to_string
+from ..ir.scalar import FLOAT_FUNCTIONS, REDUCTIONS, Loop, Scalar, cast
+from ..ir.size import Call, Dim, Expr, Symbol, atom, index, is_nonnegative, symbols, to_string
 from ..ir.types import DType, TensorType
 from ..ops.view import flatten_index
 from .functions import CTYPES, STORED, call, convert, literal
 
 LANES = 64
+COSTLY = FLOAT_FUNCTIONS | {"div", "pow", "floordiv", "mod"}
 SHORT = 8
 
 
@@ -65,6 +66,19 @@ def element(node: Node, at: tuple[Dim, ...]) -> Scalar:
     return result
 
 
+def is_costly(node: Node) -> bool:
+    """Whether an element of an elementwise node costs more than reading it again from memory."""
+    at = tuple(index(f"i{n}", d) for n, d in enumerate(node.types[0].shape))
+    stack: list[Any] = [element(node, at)] if node.op.elementwise else []
+    while stack:
+        s = stack.pop()
+        if isinstance(s, Scalar):
+            if s.op in COSTLY:
+                return True
+            stack += s.args
+    return False
+
+
 def expand(graph: Graph, keep: Callable[[Node], bool] = lambda node: False) -> Graph:
     """Say ops that have no element with smaller ones, except those to keep."""
     from ..ir.rewrite import rebuild
@@ -93,8 +107,8 @@ class Level:
 class Lowering:
     """Writes the statements that compute elements of a body's values.
 
-    `levels` is the nest of loops around the statement being written, outermost first; the caller opens and closes the loops
-    that run over a result, reductions open their own. `given` says how values that are already computed are read.
+    `levels` is the nest of loops around the statement being written, outermost first; the caller opens and closes the
+    loops that run over a result, reductions open their own. `given` says how values already computed are read.
     """
 
     def __init__(
@@ -300,7 +314,7 @@ class Lowering:
         return tuple(fresh), rename(body, change)
 
     def _reduce_lanes(self, s: Scalar, kind: str, loops: tuple[Loop, ...], body: Scalar) -> str:
-        """A result for each lane of the innermost loop: the reduction runs outside, the lanes inside, so they vectorise."""
+        """A result for each lane of the innermost loop: reductions run outside, lanes inside, so they vectorise."""
         lane_level = self.levels.pop()
         outer = len(self.levels)
         self.levels += [Level(sole_symbol(loop.index)) for loop in loops]

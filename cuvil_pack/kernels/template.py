@@ -1,4 +1,4 @@
-"""What turns a kernel body into C: a template says which bodies it accepts, which schedules it has, and writes the source."""
+"""What turns a kernel body into C: a template says which bodies it accepts, its schedules, and writes the source."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Schedule = Mapping[str, int | str]
 class Source:
     """A kernel in C, and what a step that calls it must know.
 
-    The function is `static void name(inputs..., output, const int64_t *sizes, int64_t begin, int64_t end, uint8_t *scratch,
-    int32_t *fault)`: it computes units `begin` to `end` of `units`; `scratch` holds `scratch` bytes for each thread. `shared` are lines that kernels
-    have in common: functions that a program needs once.
+    The function is `static void name(inputs..., output, const int64_t *sizes, int64_t begin, int64_t end,
+    uint8_t *scratch, int32_t *fault)`: it computes units `begin` to `end` of `units`; `scratch` holds `scratch` bytes
+    for each thread. `shared` are lines that kernels have in common: functions that a program needs once.
     """
 
     text: str
@@ -31,7 +31,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Packing:
-    """How a weight is stored for a kernel: `pack` makes the stored array of the weight, `unpack` says the weight in ops."""
+    """How a weight is stored for a kernel: `pack` makes the stored array, `unpack` says the weight in ops."""
 
     label: str
     pack: Callable[[Any], Any]
@@ -67,7 +67,7 @@ def template(t: Template) -> Template:
 
 
 def choose(body: Graph) -> Template:
-    """The template for a body: the first by priority that accepts it. Raises TypeError with every reason where none does."""
+    """The template for a body: the first by priority that accepts it. Raises TypeError with every reason."""
     reasons = []
     for t in sorted(TEMPLATES.values(), key=lambda t: (-t.priority, t.name)):
         reason = t.accepts(body)

@@ -17,7 +17,7 @@ def tiles(target: Target) -> tuple[tuple[int, int], ...]:
 
 
 def tile_seconds(m: int, n: int, k: int, mr: int, nr: int, target: Target) -> float:
-    """What tiles of mr x nr need for a product on one core: arithmetic on whole and half tiles, and loads that are not hidden."""
+    """What tiles of mr x nr need for a product on one core: arithmetic on whole and half tiles, loads not hidden."""
     left = m % mr
     rows = m - left + (0 if left == 0 else mr // 2 if left <= mr // 2 else mr)
     columns = -(-n // WIDTH) * WIDTH if n % nr else n

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 from ..ir.graph import Graph, Input, Node, Number, Result, Value, Where, at
 from ..ir.rewrite import use_counts
-from ..kernels.template import reads_through
+from ..kernels.lower import is_costly
 from ..kernels.strides import is_view
+from ..kernels.template import reads_through
 from ..ops.kernel import kernel
 
 LIMIT = 48
-COSTLY = frozenset("exp log tanh erf sin cos pow sigmoid silu gelu gelu_tanh softplus mish elu div sqrt rsqrt".split())
 
 
 @dataclass(eq=False)
@@ -130,12 +130,16 @@ class _Grouping:
         """The views between the root of a group and a node that joins it."""
         for value in node.inputs:
             chain: list[Node] = []
-            while isinstance(value, Result) and value.node is not root and is_view(value.node) and value.node not in self.of:
+            while isinstance(value, Result) and value.node is not root and self._is_open_view(value.node):
                 chain.append(value.node)
                 value = value.node.inputs[0]
             if isinstance(value, Result) and value.node is root:
                 return chain[::-1]
         return []
+
+    def _is_open_view(self, node: Node) -> bool:
+        """Whether a node is a view that is not put in memory."""
+        return is_view(node) and node not in self.of
 
     def _absorb(self, group: Group, node: Node) -> None:
         """Take in light groups whose result only this node reads: they are computed where they are needed."""
@@ -152,9 +156,9 @@ class _Grouping:
             light = self.of[source.node]
             if light is group or light.heavy is not None or len(light.nodes) + len(group.nodes) > LIMIT:
                 continue
-            if group.heavy is not None and group.rows and any(n.op.name in COSTLY for n in light.nodes):
+            if group.heavy is not None and group.rows and any(map(is_costly, light.nodes)):
                 continue
-            if not node.op.elementwise and any(n.op.name in COSTLY for n in light.nodes) and not is_view(node):
+            if not node.op.elementwise and any(map(is_costly, light.nodes)) and not is_view(node):
                 continue
             group.nodes = [*light.nodes, *group.nodes]
             self.order.remove(light)
@@ -182,7 +186,7 @@ class _Grouping:
         return _separate(self.graph.with_outputs({r: outer(r) for r in self.graph.roots}))
 
     def _in_memory(self, value: Value) -> bool:
-        """Whether the elements of a value lie in order somewhere: it is computed by a kernel, or a reshape of such a value."""
+        """Whether the elements of a value lie in order somewhere: a kernel computes it, or what it is a reshape of."""
         root = _memory(value)
         return not isinstance(root, Result) or root.node in self.of
 
@@ -237,7 +241,7 @@ def _total_uses(node: Node, value: Value) -> int:
 
 
 def _takes_after(heavy: Node, node: Node) -> bool:
-    """Whether the kernel of a heavy op can go on with a node: whole rows must not be torn apart, attention only stores."""
+    """Whether a heavy op's kernel can go on with a node: whole rows are not torn apart, attention only stores."""
     if heavy.op.name == "attention":
         return is_view(node)
     return not (is_view(node) and (_is_rows(heavy) or heavy.op.name == "reduce"))

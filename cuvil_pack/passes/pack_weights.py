@@ -40,8 +40,7 @@ def pack_weights(graph: Graph) -> Graph:
             return None
         body: Graph = node.attrs["body"]
         for p, given in zip(body.inputs, node.inputs, strict=True):
-            wish = _wish(body, p) if isinstance(given, Weight) else None
-            if wish is None:
+            if not isinstance(given, Weight) or (wish := _wish(body, p)) is None:
                 continue
             name = f"{given.name}.{wish.label}"
             if name not in made:
