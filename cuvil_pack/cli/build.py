@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import logging
+import warnings
+from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
 
 import click
 import cuvil_schema as schema
 
-from ..errors import ModelError
+from ..errors import ModelError, PackError
 from ..options import ACCURACY
 from ..pipeline import pack
 from ..targets import DEFAULT_TARGETS, TARGETS
+from ..targets.toolchain import compiler_version
 from ..trace import Stage, Watch
 from .command import declare
 from .dims import Range, SizeRange, by_name
@@ -65,6 +69,9 @@ def command(
     """
     start = perf_counter()
     ranges = by_name(dims)
+    _check_installed()
+    if not screen.verbose:
+        _hush()
     with watched(screen.verbose) as watch:
         seen = Proof(watch)
         try:
@@ -87,6 +94,19 @@ def command(
     proof = f", {seen.detail}" if seen.detail else ""
     screen.show(data, f"{output}: {nbytes(size)}, {', '.join(variants)}{proof}, {seconds:.1f} s")
     return 0
+
+
+def _check_installed() -> None:
+    """Say what is missing before any work is done."""
+    if find_spec("torch") is None:
+        raise PackError("torch is not installed: pip install 'cuvil[pack]'")
+    compiler_version()
+
+
+def _hush() -> None:
+    """What torch logs and warns of while it traces is not what went wrong: the error says that."""
+    logging.disable()
+    warnings.simplefilter("ignore")
 
 
 class Proof:

@@ -136,5 +136,5 @@ def _best(work: list[Work], repeats: int, tries: int) -> float:
 
     with ThreadPoolExecutor(len(work)) as pool:
         rounds = list(zip(*pool.map(run, work), strict=True))
-    took = [max(end for _, end in spans) - min(start for start, _ in spans) for spans in rounds]
+    took: list[float] = [max(end for _, end in spans) - min(start for start, _ in spans) for spans in rounds]
     return min(took)
