@@ -55,7 +55,7 @@ def layout(graph: Graph) -> Graph:
         """A product of rows with one matrix, in any order of the rows, where nothing else reads the rows."""
         return rows_in_any_order.apply(node) if uses[node.inputs[0]] <= 1 else None
 
-    laws = (*laws_of(views), broadcast_itself, *SINKS, Law((matmul,), sink_matmul), *laws_of(lower))
+    laws = (*VIEWS, broadcast_itself, *SINKS, Law((matmul,), sink_matmul), *laws_of(lower))
     return settle(graph, laws, uses)
 
 
@@ -236,3 +236,4 @@ def _sinks() -> Iterator[Law]:
 
 
 SINKS = tuple(_sinks())
+VIEWS = tuple(each for each in laws_of(views) if each is not views.transpose_of_expand)
