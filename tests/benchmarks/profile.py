@@ -82,17 +82,18 @@ def main() -> None:
         parser.error(f"no system {', '.join(sorted(unknown))}; there are {', '.join(TRACERS)}")
     folders = prepared(asked.workload, Packing(asked.accuracy, tuple(asked.targets), asked.dynamic))
     machine = ceilings.measure(asked.threads)
+    accounts: dict[str, Any] = {}
+    for system in systems:
+        try:
+            accounts[system] = traced(system, folders, asked.threads)
+        except Died as death:
+            print(f"{system}: {death}", file=sys.stderr)
+    machine = machine.best(ceilings.measure(asked.threads))
     flops = folders.facts["flops"]
     floor = machine.floor_ms(flops)
     print(f"{asked.workload}: {flops / 1e9:.2f} GFLOP; floor {floor:.2f} ms at {machine.fma_gflops:.0f} GFLOP/s")
-    accounts: dict[str, Any] = {}
-    for system in systems:
+    for system, account in accounts.items():
         print(f"\n{system}, {asked.threads} threads")
-        try:
-            accounts[system] = account = traced(system, folders, asked.threads)
-        except Died as death:
-            print(f"    {death}")
-            continue
         if system == "cuvil":
             print("\n".join(step_lines(account["parts"], machine, asked.by_time)))
         elif asked.nodes:
