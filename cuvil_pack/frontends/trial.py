@@ -84,8 +84,9 @@ def precise(call: Any, args: Any, kwargs: Any) -> tuple[Array, ...] | None:
 
 def _distance(a: Array, exact: Array) -> float:
     """The relative error of `a` in Frobenius norm; 0 where either is not finite."""
-    norm, gap = np.linalg.norm(exact.ravel()), np.linalg.norm((a - exact).ravel())
-    return float(gap / norm) if norm > 0 and np.isfinite(gap / norm) else 0.0
+    with np.errstate(all="ignore"):
+        norm, gap = np.linalg.norm(exact.ravel()), np.linalg.norm((a - exact).ravel())
+        return float(gap / norm) if norm > 0 and np.isfinite(gap / norm) else 0.0
 
 
 def array(x: Any) -> Array:

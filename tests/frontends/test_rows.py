@@ -238,8 +238,6 @@ VIEWS: dict[str, Row] = {
     "pad replicate": (lambda x: F.pad(x, (2, 0, 1, 2), mode="replicate"), "f32[b, 2, 4, 5]"),
     "pad circular": (lambda x: F.pad(x, (2, 1), mode="circular"), "f32[b, 2, 5]"),
     "unfold": (lambda x: x.unfold(1, 3, 2), "f32[b, 7]"),
-    "pixel_shuffle": (nn.PixelShuffle(2), "f32[b, 8, 3, 2]"),
-    "pixel_unshuffle": (nn.PixelUnshuffle(2), "f32[b, 2, 4, 6]"),
     "channel_shuffle": (lambda x: F.channel_shuffle(x, 2), "f32[b, 6, 2, 2]"),
     "diagonal": (lambda x: x.diagonal(dim1=-2, dim2=-1), "f32[b, 3, 4]"),
     "diagonal above": (lambda x: x.diagonal(1, -2, -1), "f32[b, 3, 4]"),
@@ -317,6 +315,20 @@ REDUCTIONS: dict[str, Row] = {
     "log_softmax": (lambda x: F.log_softmax(x, 1), "f32[b, 3, s]"),
     "softmin": (lambda x: F.softmin(x, -1), F3),
     "mean of 0-d": (lambda x: x.mean().mean(), F3),
+    "argmax": (lambda x: x.argmax(-1), F3),
+    "argmin keep": (lambda x: x.argmin(0, keepdim=True), F3),
+    "argmax of all": (torch.argmax, "f32[b, 3]"),
+    "argmax of ints": (lambda x: x.argmax(1), "i64[b, 3]"),
+    "max along": (lambda x: x.max(1), "f32[b, s, 3]"),
+    "min along": (lambda x: x.min(-1, keepdim=True), "f32[b, s, 3]"),
+    "max values": (lambda x: x.max(-1).values, "f32[b, s, 3]"),
+    "aminmax": (lambda x: torch.aminmax(x, dim=1), "f32[b, 3]"),
+    "cumsum": (lambda x: x.cumsum(1), "f32[b, s]"),
+    "cumsum of ints": (lambda x: x.cumsum(-1), "i32[b, s]"),
+    "cumsum of bools": (lambda x: (x != 1).cumsum(-1), "i64[b, s]"),
+    "cumprod": (lambda x: x.cumprod(0), "f32[b, 3]"),
+    "cummax": (lambda x: x.cummax(1).values, "f32[b, s]"),
+    "diff": (lambda x: x.diff(dim=-1, prepend=x[:, :1] - 1), "i64[b, s]"),
     "count_nonzero": (lambda x: torch.count_nonzero(x, -1), "i64[b, 3]"),
 }
 
@@ -392,6 +404,7 @@ INDEXED: dict[str, Row] = {
     "index two apart": (lambda x, i, j: x[i, :, j], "f32[4, 3, 4], i64[s], i64[s]"),
     "index broadcast": (lambda x, i: x[torch.arange(x.shape[0])[:, None], i], "f32[b, 4], i64[b, s]"),
     "index last token": (lambda x, i: x[torch.arange(x.shape[0]), i], "f32[b, 4, 2], i64[b]"),
+    "bucketize": (lambda x: torch.bucketize(x, torch.tensor([-0.5, 0.0, 0.5])), F3),
     "index by a list": (lambda x: x[:, [2, 0]], F3),
     "select_scatter": (lambda x, y: torch.select_scatter(x, y, 1, 1), "f32[b, 3], f32[b]"),
     "slice_scatter": (lambda x, y: torch.slice_scatter(x, y, 1, 1, 3), "f32[b, 4], f32[b, 2]"),
@@ -459,8 +472,39 @@ LAYERS: dict[str, Row] = {
     "adaptive even": (nn.AdaptiveAvgPool2d((4, 3)), "f32[b, 4, 8, 6]"),
     "adaptive same": (nn.AdaptiveAvgPool2d((7, 6)), IMAGE),
     "adaptive 1-d": (nn.AdaptiveAvgPool1d(1), "f32[b, 4, s]"),
+    "adaptive uneven": (nn.AdaptiveAvgPool2d((3, 4)), IMAGE),
+    "adaptive max uneven": (nn.AdaptiveMaxPool2d((3, 4)), IMAGE),
+    "adaptive one axis": (nn.AdaptiveAvgPool2d((None, 1)), IMAGE),
+    "adaptive of one image": (nn.AdaptiveAvgPool2d((3, 4)), "f32[4, 7, 6]"),
     "adaptive max": (nn.AdaptiveMaxPool2d(1), IMAGE),
     "adaptive max even": (nn.AdaptiveMaxPool2d((4, 3)), "f32[b, 4, 8, 6]"),
+}
+
+IMAGES: dict[str, Row] = {
+    "conv transpose": (nn.ConvTranspose2d(4, 6, 4, 2, 1), IMAGE),
+    "conv transpose output padding": (nn.ConvTranspose2d(4, 6, 3, 2, 1, output_padding=1), IMAGE),
+    "conv transpose grouped": (nn.ConvTranspose2d(4, 6, 3, groups=2, dilation=2), IMAGE),
+    "conv transpose 1-d": (nn.ConvTranspose1d(4, 6, 3, 2), "f32[b, 4, s]"),
+    "conv transpose of one image": (nn.ConvTranspose2d(4, 2, 2, 2), "f32[4, 7, 6]"),
+    "nearest": (nn.Upsample(scale_factor=2), IMAGE),
+    "nearest to size": (nn.Upsample(size=(10, 9)), IMAGE),
+    "nearest exact": (nn.Upsample(size=(10, 9), mode="nearest-exact"), IMAGE),
+    "nearest 1-d": (nn.Upsample(scale_factor=2), "f32[b, 4, s]"),
+    "bilinear": (nn.Upsample(scale_factor=2, mode="bilinear"), IMAGE),
+    "bilinear corners": (nn.Upsample(size=(4, 11), mode="bilinear", align_corners=True), IMAGE),
+    "bilinear factor": (nn.Upsample(scale_factor=1.5, mode="bilinear"), IMAGE),
+    "linear": (nn.Upsample(size=9, mode="linear"), "f32[b, 4, s]"),
+    "bicubic": (nn.Upsample(size=(10, 9), mode="bicubic"), IMAGE),
+    "grid_sample": (partial(F.grid_sample, align_corners=False), "f32[b, 4, 7, 6], f32[b, 3, 5, 2]"),
+    "grid_sample border": (
+        partial(F.grid_sample, padding_mode="border", align_corners=True),
+        "f32[b, 4, 7, 6], f32[b, 3, 5, 2]",
+    ),
+    "affine grid": (lambda t: F.affine_grid(t, [t.shape[0], 2, 4, 5], align_corners=False), "f32[b, 2, 3]"),
+    "pixel_shuffle": (nn.PixelShuffle(2), "f32[b, 8, 3, 2]"),
+    "pixel_unshuffle": (nn.PixelUnshuffle(2), "f32[b, 2, 4, 6]"),
+    "im2col": (nn.Unfold(3, padding=1, stride=2), IMAGE),
+    "col2im": (nn.Fold((4, 5), (2, 2)), "f32[b, 8, 12]"),
 }
 
 TABLES = {
@@ -473,6 +517,7 @@ TABLES = {
     "products": Table(PRODUCTS),
     "indexed": Table(INDEXED),
     "layers": Table(LAYERS),
+    "images": Table(IMAGES),
 }
 
 

@@ -9,7 +9,7 @@ from ...ir.graph import Value
 from ...ir.size import Dim
 from ...ir.types import DType, TensorType
 from ...ops import elementwise as op
-from ...ops.indexing import iota
+from ...ops import indexing as ops
 from .operand import Operand, call, convert, literal, shaped, spread, tensor
 from .table import Refused, aten
 
@@ -47,7 +47,7 @@ def scalar_tensor(number: Operand, result: TensorType, **_: object) -> Value:
 
 def arange_of(length: Dim, start: Operand = 0, step: Operand = 1, dtype: DType = DType.I64) -> Value:
     """`start, start + step, ...`, `length` of them."""
-    value: Value = iota.node(shape=(length,), axis=0, dtype=dtype)
+    value: Value = ops.iota.node(shape=(length,), axis=0, dtype=dtype)
     if step != 1:
         value = op.mul(value, tensor(step, dtype))
     return value if start == 0 else op.add(value, tensor(start, dtype))
@@ -77,19 +77,23 @@ def eye(*_: object, result: TensorType, **__: object) -> Value:
 
 
 @aten("tril")
-def tril(x: Value, diagonal: int = 0) -> Value:
+def tril(x: Value, diagonal: Dim = 0) -> Value:
+    if isinstance(diagonal, int):
+        return call(ops.tri, x, upper=False, diagonal=diagonal)
     row, column = _places(x.type.shape[-2:])
     return call(op.where, op.le(column, _shifted(row, diagonal)), x, literal(0, x.type.dtype))
 
 
 @aten("triu")
-def triu(x: Value, diagonal: int = 0) -> Value:
+def triu(x: Value, diagonal: Dim = 0) -> Value:
+    if isinstance(diagonal, int):
+        return call(ops.tri, x, upper=True, diagonal=diagonal)
     row, column = _places(x.type.shape[-2:])
     return call(op.where, op.ge(column, _shifted(row, diagonal)), x, literal(0, x.type.dtype))
 
 
 def _shifted(x: Value, by: Dim) -> Value:
-    return x if by == 0 else call(op.add, x, tensor(by, DType.I64))
+    return call(op.add, x, tensor(by, DType.I64))
 
 
 def _places(shape: Sequence[Dim]) -> tuple[Value, Value]:
@@ -102,5 +106,4 @@ def _places(shape: Sequence[Dim]) -> tuple[Value, Value]:
 def one_hot(x: Value, classes: int = -1) -> Value:
     if classes < 0:
         raise Refused("a one_hot whose number of classes depends on the data")
-    line = arange_of(classes)
-    return convert(op.eq(shaped(x, (*x.type.shape, 1)), line), DType.I64)
+    return call(ops.one_hot, x, depth=classes, dtype=DType.I64)

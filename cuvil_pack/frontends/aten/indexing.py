@@ -10,7 +10,7 @@ from ...ir.size import Dim
 from ...ir.types import DType, broadcast_shapes
 from ...ops import elementwise as op
 from ...ops import indexing as ops
-from .operand import axis_of, call, literal, shaped, spread, tensor
+from .operand import axis_of, call, convert, literal, shaped, spread, tensor, together
 from .table import Refused, aten
 from .view import permute
 
@@ -41,6 +41,13 @@ def gather(x: Value, axis: int, indices: Value, sparse_grad: bool = False) -> Va
 @aten("take_along_dim")
 def take_along_dim(x: Value, indices: Value, axis: int) -> Value:
     return gather(x, axis, indices)
+
+
+@aten("bucketize.Tensor")
+def bucketize(x: Value, boundaries: Value, *, out_int32: bool = False, right: bool = False) -> Value:
+    x, boundaries = together(x, boundaries)
+    found = call(ops.bucketize, x, boundaries, right=right)
+    return convert(found, DType.I32) if out_int32 else found
 
 
 @aten("index", "_unsafe_index")

@@ -11,10 +11,12 @@ from ...ir.size import Dim
 from ...ir.types import broadcast_shapes
 from ...ops import attention as attentions
 from ...ops import conv as convs
+from ...ops import conv_transpose as transposed_convs
+from ...ops import einsum as sums
 from ...ops import matmul as products
 from .arithmetic import add, mul
 from .operand import shaped, spread, together
-from .table import Refused, aten, need
+from .table import Refused, aten
 from .view import permute, t, unsqueeze
 
 
@@ -194,4 +196,24 @@ def conv_transpose(
     groups: int = 1,
     dilation: int | Sequence[int] = 1,
 ) -> Value:
-    raise Refused(f"the op set has no {need('conv_transpose').name} as torch has it")
+    places = weight.type.rank - 2
+    if x.type.rank == places + 1:
+        one = conv_transpose(unsqueeze(x, 0), weight, bias, stride, padding, output_padding, groups, dilation)
+        return shaped_one(one)
+    x, weight = together(x, weight)
+    cut = zip(steps(padding, places), steps(output_padding, places, 0), strict=True)
+    value: Value = transposed_convs.conv_transpose(
+        channels_last(x),
+        permute(weight, (*range(2, weight.type.rank), 0, 1)),
+        stride=steps(stride, places),
+        pads=tuple((p, p - extra) for p, extra in cut),
+        dilation=steps(dilation, places),
+        groups=groups,
+    )
+    return channels_first(value if bias is None else add(value, bias))
+
+
+@aten("einsum")
+def einsum(equation: str, operands: Sequence[Value], *, path: object = None) -> Value:
+    value: Value = sums.einsum(equation, *together(*operands))
+    return value

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...ir import size
 from ...ir.graph import Value
 from ...ir.size import Dim
 from ...ops import elementwise as op
@@ -109,9 +108,7 @@ def _batch_statistics(x: Value, weight: Value | None, bias: Value | None, eps: f
 def group_norm(
     x: Value, groups: int, weight: Value | None = None, bias: Value | None = None, eps: float = 1e-5, cudnn: bool = True
 ) -> Value:
-    batch, channels, *places = x.type.shape
-    apart = shaped(x, (batch, groups, size.floordiv(channels, groups) * size.product(places)))
-    value = shaped(norms.layer_norm(apart, axes=(2,), eps=float(eps)), x.type.shape)
+    value = call(norms.group_norm, x, axis=1, groups=groups, eps=float(eps))
     rank = x.type.rank
     return affine(
         value,

@@ -11,6 +11,7 @@ from ...ops import pool as pools
 from ...ops import reduce as reductions
 from .arithmetic import mul
 from .linear import channels_first, channels_last, shaped_one, steps
+from .operand import call
 from .table import Refused, aten
 from .view import unsqueeze
 
@@ -102,35 +103,47 @@ def _rescaled(x: Value, taps: Sequence[int], divisor: int) -> Value:
 
 
 @aten(
-    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "_adaptive_avg_pool2d", "_adaptive_avg_pool3d"
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "_adaptive_avg_pool2d",
+    "_adaptive_avg_pool3d",
 )
-def adaptive_avg_pool(x: Value, out: int | Sequence[int]) -> Value:
-    wanted = [out] if isinstance(out, int) else list(out)
-    spatial = range(x.type.rank - len(wanted), x.type.rank)
-    if all(n == 1 for n in wanted):
-        value: Value = reductions.mean(x, tuple(spatial))
-        return value
-    taps = _even([x.type.shape[a] for a in spatial], wanted)
-    if all(n == 1 for n in taps):
-        return x
-    return avg_pool(x, taps, taps)
+def adaptive_avg_pool(x: Value, out: Sequence[Dim | None]) -> Value:
+    return _adaptive(x, "mean", out)
 
 
 @aten("adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d")
-def adaptive_max_pool(x: Value, out: int | Sequence[int]) -> tuple[Value]:
-    wanted = [out] if isinstance(out, int) else list(out)
-    spatial = range(x.type.rank - len(wanted), x.type.rank)
+def adaptive_max_pool(x: Value, out: Sequence[Dim | None]) -> tuple[Value]:
+    return (_adaptive(x, "max", out),)
+
+
+def _adaptive(x: Value, kind: str, out: Sequence[Dim | None]) -> Value:
+    """Pooling to a given shape: a reduction, windows of one size, or windows that overlap where they must."""
+    spatial = x.type.shape[x.type.rank - len(out) :]
+    wanted = [d if n is None else n for n, d in zip(out, spatial, strict=True)]
+    if tuple(wanted) == spatial:
+        return x
     if all(n == 1 for n in wanted):
-        return (reductions.reduce(x, kind="max", axes=tuple(spatial)),)
-    taps = _even([x.type.shape[a] for a in spatial], wanted)
-    return (max_pool(x, taps, taps),)
+        return _over(x, kind, tuple(range(x.type.rank - len(out), x.type.rank)))
+    if x.type.rank == len(out) + 1:
+        return shaped_one(_adaptive(unsqueeze(x, 0), kind, out))
+    taps = _even(spatial, wanted)
+    if taps is None:
+        return channels_first(call(pools.adaptive_pool, channels_last(x), kind=kind, shape=tuple(wanted)))
+    return max_pool(x, taps, taps) if kind == "max" else avg_pool(x, taps, taps)
 
 
-def _even(shape: Sequence[Dim], wanted: Sequence[int]) -> list[int]:
-    """The window of each axis, where the windows are all of one size."""
+def _over(x: Value, kind: str, axes: tuple[int, ...]) -> Value:
+    value: Value = reductions.mean(x, axes) if kind == "mean" else reductions.reduce(x, kind="max", axes=axes)
+    return value
+
+
+def _even(shape: Sequence[Dim], wanted: Sequence[Dim]) -> list[int] | None:
+    """The window of each axis, where all windows are of one known size."""
     taps = []
     for d, n in zip(shape, wanted, strict=True):
-        if not isinstance(d, int) or d % n:
-            raise Refused(f"adaptive pooling of {d} places into {n}: windows of one size are wanted")
+        if not isinstance(d, int) or not isinstance(n, int) or d % n:
+            return None
         taps.append(d // n)
     return taps

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from ...ir import size
-from ...ir.graph import Value
+from ...ir.graph import Op, Value
 from ...ir.types import DType
-from ...ops import elementwise as op
-from ...ops import normalize
+from ...ops import normalize, statistics
 from ...ops import reduce as ops
-from .operand import axes_of, axis_of, call, convert, floating, literal, shaped, tensor
+from .operand import axes_of, axis_of, call, convert, floating, literal, shaped
 from .table import aten
 
 Axes = int | Sequence[int] | None
@@ -95,25 +93,16 @@ def all_(x: Value, axes: Axes = None, keepdim: bool = False) -> Value:
     return reduced(convert(x, DType.BOOL), "all", axes, keepdim)
 
 
-def variance(x: Value, axes: Axes, correction: float | None) -> tuple[Value, Value]:
-    """Variance and mean; the axes stay."""
+def spread_of(which: Op, x: Value, axes: Axes, correction: float | None, keepdim: bool) -> Value:
+    """Variance or standard deviation over `axes`."""
     along = axes_of(axes, x.type.rank)
-    centre: Value = ops.mean(x, along)
-    away = op.sub(x, centre)
-    total = ops.reduce(op.mul(away, away), kind="sum", axes=along)
-    lost = 1 if correction is None else int(correction)
-    freedom = size.product(x.type.shape[a] for a in along) - lost
-    if isinstance(freedom, int):
-        divisor: Value = literal(max(freedom, 0), x.type.dtype)
-    else:
-        divisor = op.maximum(tensor(freedom, x.type.dtype), literal(0, x.type.dtype))
-    return op.div(total, divisor), centre
+    value = call(which, x, axes=along, correction=float(1 if correction is None else correction))
+    return value if keepdim else dropped(value, along)
 
 
 @aten("var.correction")
 def var(x: Value, axes: Axes = None, *, correction: float | None = 1, keepdim: bool = False) -> Value:
-    value, _ = variance(x, axes, correction)
-    return value if keepdim else dropped(value, axes_of(axes, x.type.rank))
+    return spread_of(statistics.variance, x, axes, correction, keepdim)
 
 
 @aten("var")
@@ -128,7 +117,7 @@ def var_dim(x: Value, axes: Axes, unbiased: bool = True, keepdim: bool = False) 
 
 @aten("std.correction")
 def std(x: Value, axes: Axes = None, *, correction: float | None = 1, keepdim: bool = False) -> Value:
-    return call(op.sqrt, var(x, axes, correction=correction, keepdim=keepdim))
+    return spread_of(statistics.standard_deviation, x, axes, correction, keepdim)
 
 
 @aten("std")
@@ -145,29 +134,16 @@ def std_dim(x: Value, axes: Axes, unbiased: bool = True, keepdim: bool = False) 
 def var_mean(
     x: Value, axes: Axes = None, *, correction: float | None = 1, keepdim: bool = False
 ) -> tuple[Value, Value]:
-    value, centre = variance(x, axes, correction)
-    along = axes_of(axes, x.type.rank)
-    return (value, centre) if keepdim else (dropped(value, along), dropped(centre, along))
+    return var(x, axes, correction=correction, keepdim=keepdim), mean(x, axes, keepdim)
 
 
 @aten("linalg_vector_norm")
 def vector_norm(
     x: Value, order: float = 2, axes: Axes = None, keepdim: bool = False, *, dtype: DType | None = None
 ) -> Value:
-    x = convert(x, dtype or x.type.dtype)
-    if order == 2:
-        return call(op.sqrt, reduced(op.mul(x, x), "sum", axes, keepdim))
-    size_of = op.abs_(x)
-    if order == math.inf:
-        return reduced(size_of, "max", axes, keepdim)
-    if order == -math.inf:
-        return reduced(size_of, "min", axes, keepdim)
-    if order == 0:
-        return reduced(convert(op.ne(x, literal(0, x.type.dtype)), x.type.dtype), "sum", axes, keepdim)
-    if order == 1:
-        return reduced(size_of, "sum", axes, keepdim)
-    powers = op.pow_(size_of, literal(order, x.type.dtype))
-    return call(op.pow_, reduced(powers, "sum", axes, keepdim), literal(1 / order, x.type.dtype))
+    along = axes_of(axes, x.type.rank)
+    value = call(statistics.norm, convert(x, dtype or x.type.dtype), axes=along, order=float(order))
+    return value if keepdim else dropped(value, along)
 
 
 @aten("norm")
@@ -180,12 +156,69 @@ def norm(
 @aten("logsumexp")
 def logsumexp(x: Value, axes: Axes, keepdim: bool = False) -> Value:
     along = axes_of(axes, x.type.rank)
-    x = floating(x)
-    top = ops.reduce(x, kind="max", axes=along)
-    bounded = op.where(op.isinf(top), literal(0, x.type.dtype), top)
-    total = ops.reduce(op.exp(op.sub(x, bounded)), kind="sum", axes=along)
-    value: Value = op.add(op.log(total), bounded)
+    value = call(statistics.logsumexp, floating(x), axes=along)
     return value if keepdim else dropped(value, along)
+
+
+@aten("argmax")
+def argmax(x: Value, axis: int | None = None, keepdim: bool = False) -> Value:
+    return _position(x, "max", axis, keepdim)
+
+
+@aten("argmin")
+def argmin(x: Value, axis: int | None = None, keepdim: bool = False) -> Value:
+    return _position(x, "min", axis, keepdim)
+
+
+def _position(x: Value, kind: str, axis: int | None, keepdim: bool) -> Value:
+    if axis is None:
+        place = call(ops.argreduce, shaped(x, (size.product(x.type.shape),)), kind=kind, axis=0)
+        return shaped(place, (1,) * x.type.rank if keepdim else ())
+    if x.type.rank == 0:
+        return literal(0, DType.I64)
+    at = axis_of(axis, x.type.rank)
+    place = call(ops.argreduce, x, kind=kind, axis=at)
+    return place if keepdim else dropped(place, (at,))
+
+
+@aten("max.dim")
+def max_dim(x: Value, axis: int, keepdim: bool = False) -> tuple[Value, Value]:
+    return reduced(x, "max", axis, keepdim), _position(x, "max", axis, keepdim)
+
+
+@aten("min.dim")
+def min_dim(x: Value, axis: int, keepdim: bool = False) -> tuple[Value, Value]:
+    return reduced(x, "min", axis, keepdim), _position(x, "min", axis, keepdim)
+
+
+@aten("aminmax")
+def aminmax(x: Value, *, dim: int | None = None, keepdim: bool = False) -> tuple[Value, Value]:
+    return reduced(x, "min", dim, keepdim), reduced(x, "max", dim, keepdim)
+
+
+@aten("cumsum")
+def cumsum(x: Value, axis: int, *, dtype: DType | None = None) -> Value:
+    return _cumulative(x, "sum", axis, dtype)
+
+
+@aten("cumprod")
+def cumprod(x: Value, axis: int, *, dtype: DType | None = None) -> Value:
+    return _cumulative(x, "prod", axis, dtype)
+
+
+@aten("cummax")
+def cummax(x: Value, axis: int) -> tuple[Value]:
+    return (_cumulative(x, "max", axis, x.type.dtype),)
+
+
+@aten("cummin")
+def cummin(x: Value, axis: int) -> tuple[Value]:
+    return (_cumulative(x, "min", axis, x.type.dtype),)
+
+
+def _cumulative(x: Value, kind: str, axis: int, dtype: DType | None) -> Value:
+    x = convert(x, dtype or (x.type.dtype if x.type.dtype.is_float else DType.I64))
+    return x if x.type.rank == 0 else call(ops.cumulative, x, kind=kind, axis=axis_of(axis, x.type.rank))
 
 
 @aten("softmax", "_softmax", "special_softmax", "_safe_softmax")

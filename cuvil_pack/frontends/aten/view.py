@@ -320,26 +320,6 @@ def unfold(x: Value, axis: int, length: int, step: int) -> Value:
     return stack(starts, x.type.rank)
 
 
-@aten("pixel_shuffle")
-def pixel_shuffle(x: Value, factor: int) -> Value:
-    *batch, channels, high, wide = x.type.shape
-    kept = size.floordiv(channels, factor * factor)
-    n = len(batch)
-    apart = shaped(x, (*batch, kept, factor, factor, high, wide))
-    mixed = permute(apart, (*range(n), n, n + 3, n + 1, n + 4, n + 2))
-    return shaped(mixed, (*batch, kept, high * factor, wide * factor))
-
-
-@aten("pixel_unshuffle")
-def pixel_unshuffle(x: Value, factor: int) -> Value:
-    *batch, channels, high, wide = x.type.shape
-    low, narrow_ = size.floordiv(high, factor), size.floordiv(wide, factor)
-    n = len(batch)
-    apart = shaped(x, (*batch, channels, low, factor, narrow_, factor))
-    mixed = permute(apart, (*range(n), n, n + 2, n + 4, n + 1, n + 3))
-    return shaped(mixed, (*batch, channels * factor * factor, low, narrow_))
-
-
 @aten("channel_shuffle")
 def channel_shuffle(x: Value, groups: int) -> Value:
     batch, channels, *rest = x.type.shape
