@@ -42,7 +42,7 @@ def fuse(graph: Graph) -> Graph:
                 v1 = add(v0, p2)  # f32[4, 16]
                 v2 = relu(v1)  # f32[4, 16]
                 return v2
-            v0 = kernel(p0, p1, p2, body=matmul_add_relu_0)  # f32[4, 16]
+            v0 = kernel(x, w, b, body=matmul_add_relu_0)  # f32[4, 16]
             return v0
     """
     return _Grouping(graph).fused()

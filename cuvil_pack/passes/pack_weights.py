@@ -30,7 +30,7 @@ def pack_weights(graph: Graph) -> Graph:
                 v0 = unpanel(p1, columns=20)  # f32[8, 20]
                 v1 = matmul(p0, v0)  # f32[4, 20]
                 return v1
-            v0 = kernel(x, weight("w.panels", f32[2, 8, 16]), body=body_0)  # f32[4, 20]
+            v0 = kernel(x, weight('w.panels', f32[2, 8, 16]), body=body_0)  # f32[4, 20]
             return v0
     """
     made: dict[str, Weight] = {}
