@@ -9,9 +9,9 @@ from ..ir.size import Dim, ceildiv, index
 from ..ir.types import DType
 from ..ops.view import expand, flatten_index
 from ..targets import Target
+from .blocks import c_dim, indented, sole_symbol
 from .epilogue import destination, only
 from .loops import comment, nominal, parameters, size_lines
-from .lower import c_dim, indented, sole_symbol
 from .strides import Strided, coefficient, strided
 from .template import Schedule, Source, Template, template
 

@@ -12,9 +12,9 @@ from ..ops.join import pad
 from ..ops.panel import WIDTH, panels, unpanel
 from ..ops.view import reshape, slice_, transpose, unflatten_index
 from ..targets import Target
-from .epilogue import epilogue, gathered, only
+from .blocks import c_dim, indented
+from .epilogue import epilogue, gathered, only, refusal
 from .loops import comment, nominal, parameters, size_lines
-from .lower import c_dim, indented
 from .strides import strided, view_source
 from .template import Packing, Schedule, Source, Template, template
 from .tiles import shared_sums, sums_table, tile_seconds, tiles
@@ -116,16 +116,8 @@ def _stored(value: Value) -> Input | None:
 
 
 def accepts(body: Graph) -> str | None:
-    if len(body.outputs) != 1:
-        return f"{len(body.outputs)} results"
     found = analyse(body)
-    if isinstance(found, str):
-        return found
-    try:
-        _epilogue(body, found, "k", 16)
-    except TypeError as e:
-        return str(e)
-    return None
+    return refusal(body, found, lambda: isinstance(found, Images) and _epilogue(body, found, "k", 16))
 
 
 def _epilogue(body: Graph, found: Images, name: str, wide: int) -> list[str]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..ir.graph import Graph, Node, Result, Value
 from ..ir.size import Dim
 from ..ops.view import flatten_index
+from .blocks import indented, sole_symbol
 from .loops import names, size_lines, store
-from .lower import Level, Lowering, indented, sole_symbol, stored_type
+from .lower import Level, Lowering, stored_type
 from .strides import is_view
 
 
@@ -33,6 +36,19 @@ def destination(body: Graph, anchor: Node, at: tuple[Dim, ...]) -> tuple[Dim, ..
         else:
             raise TypeError(f"{node.op.name} cannot follow {anchor.op.name} in one kernel")
     return places[body.outputs[0]]
+
+
+def refusal(body: Graph, found: object, write: Callable[[], object]) -> str | None:
+    """Why a body is not for a template: what its analysis says, or why `write` cannot write its epilogue."""
+    if len(body.outputs) != 1:
+        return f"{len(body.outputs)} results"
+    if isinstance(found, str):
+        return found
+    try:
+        write()
+    except TypeError as e:
+        return str(e)
+    return None
 
 
 def struct(body: Graph, name: str) -> list[str]:

@@ -10,7 +10,8 @@ from ..ir.size import Dim, atom, ceildiv, evaluate, index, product, symbols, upp
 from ..ir.types import DType
 from ..ops.view import flatten_index, unflatten_index
 from ..targets import Target
-from .lower import LANES, Lowering, c_dim, element, expand, indented, lane_loop, sole_symbol, stored_type
+from .blocks import LANES, c_dim, indented, lane_loop, sole_symbol
+from .lower import Lowering, element, expand, stored_type
 from .strides import coefficient, divides
 from .template import Schedule, Source, Template, size_names, template
 

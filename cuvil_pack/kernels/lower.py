@@ -8,40 +8,14 @@ from typing import Any
 
 from ..ir.graph import Graph, Input, Node, Number, Result, Value
 from ..ir.scalar import FLOAT_FUNCTIONS, REDUCTIONS, Loop, Scalar, cast
-from ..ir.size import Call, Dim, Expr, Symbol, atom, index, is_nonnegative, symbols, to_string
+from ..ir.size import Dim, Expr, Symbol, atom, index, is_nonnegative, symbols
 from ..ir.types import DType, TensorType
 from ..ops.view import flatten_index
+from .blocks import LANES, c_dim, for_loop, lane_loop, sole_name, sole_symbol, strip_loop
 from .functions import CTYPES, STORED, call, convert, literal
 
-LANES = 64
 COSTLY = FLOAT_FUNCTIONS | {"div", "pow", "floordiv", "mod"}
 SHORT = 8
-
-
-def c_dim(d: Dim) -> str:
-    """A size or index as C; every divided number in generated code is non-negative or goes through cv_floordiv."""
-
-    def write(c: Call, inner: Callable[[Dim], str]) -> str:
-        if c.function != "floordiv":
-            first, *rest = c.args
-            text = inner(first)
-            for other in rest:
-                text = f"cv_{c.function}_i64({text}, {inner(other)})"
-            return text
-        a, b = c.args
-        if is_nonnegative(a):
-            return f"(({inner(a)}) / ({inner(b)}))"
-        return f"cv_floordiv_i64({inner(a)}, {inner(b)})"
-
-    return to_string(d, write)
-
-
-def sole_symbol(d: Dim) -> Symbol:
-    """The symbol that a plain index is."""
-    assert isinstance(d, Expr)
-    symbol = d.terms[0][0][0]
-    assert isinstance(symbol, Symbol)
-    return symbol
 
 
 @dataclass(frozen=True)
@@ -396,10 +370,6 @@ class Lowering:
         return name
 
 
-def sole_name(symbol: Symbol | None) -> str | None:
-    return None if symbol is None else symbol.name
-
-
 def rename(s: Scalar, change: Mapping[Symbol, Dim]) -> Scalar:
     """The scalar with indices replaced."""
     from ..ir.size import substitute
@@ -421,39 +391,6 @@ def rename(s: Scalar, change: Mapping[Symbol, Dim]) -> Scalar:
 
 def combine(kind: str, total: str, term: str, dtype: DType) -> str:
     return call(REDUCTIONS[kind][0], [total, term], dtype)
-
-
-def indented(lines: list[str]) -> list[str]:
-    return [f"    {line}" for line in lines]
-
-
-def for_loop(loop: Loop, body: list[str]) -> list[str]:
-    name = sole_symbol(loop.index).name
-    return [f"for (int64_t {name} = 0; {name} < {c_dim(loop.extent)}; {name}++) {{", *indented(body), "}"]
-
-
-def lane_loop(body: list[str], name: str | None) -> list[str]:
-    """The lanes of one block of the innermost loop; `lanes` of them are there."""
-    position = [f"const int64_t {name} = first + lane;"] if name else []
-    return ["for (int64_t lane = 0; lane < lanes; lane++) {", *indented([*position, *body]), "}"]
-
-
-def strip_loop(loop: Loop, body: list[str]) -> list[str]:
-    """A loop in strips of LANES elements, and what is left."""
-    name, extent = sole_symbol(loop.index).name, c_dim(loop.extent)
-    strip = [f"const int64_t {name} = first + lane;", *body]
-    return [
-        "{",
-        "    int64_t first = 0;",
-        f"    for (; first + {LANES} <= {extent}; first += {LANES})",
-        f"        for (int64_t lane = 0; lane < {LANES}; lane++) {{",
-        *indented(indented(indented(strip))),
-        "        }",
-        f"    for (int64_t lane = 0; lane < {extent} - first; lane++) {{",
-        *indented(indented(strip)),
-        "    }",
-        "}",
-    ]
 
 
 def stored_type(t: TensorType) -> str:

@@ -10,9 +10,9 @@ from ..ir.types import DType
 from ..ops.panel import WIDTH, panels, unpanel
 from ..ops.view import expand, unflatten_index
 from ..targets import Target
-from .epilogue import epilogue, gathered, only
+from .blocks import c_dim, indented
+from .epilogue import epilogue, gathered, only, refusal
 from .loops import comment, nominal, parameters, size_lines
-from .lower import c_dim, indented
 from .strides import Strided, strided
 from .template import Packing, Schedule, Source, Template, template
 from .tiles import shared_sums, sums_table, tile_seconds, tiles
@@ -92,16 +92,8 @@ def analyse(body: Graph) -> Product | str:
 
 
 def accepts(body: Graph) -> str | None:
-    if len(body.outputs) != 1:
-        return f"{len(body.outputs)} results"
     found = analyse(body)
-    if isinstance(found, str):
-        return found
-    try:
-        _epilogue(body, found, "k", 16)
-    except TypeError as e:
-        return str(e)
-    return None
+    return refusal(body, found, lambda: isinstance(found, Product) and _epilogue(body, found, "k", 16))
 
 
 def schedules(body: Graph, target: Target) -> list[tuple[Schedule, float]]:

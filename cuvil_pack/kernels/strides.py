@@ -8,7 +8,8 @@ from ..ir.graph import Node, Result, Value
 from ..ir.scalar import Scalar
 from ..ir.size import Call, Dim, Expr, Symbol, atom, index, substitute, symbols
 from ..ops.view import flatten_index
-from .lower import element, sole_symbol
+from .blocks import sole_symbol
+from .lower import element
 
 
 @dataclass(frozen=True)
