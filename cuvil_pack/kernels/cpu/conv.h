@@ -25,15 +25,15 @@ typedef struct {
 // Where the kernel's first tap falls for each pixel of a tile: its row, its column, its offset in the images.
 typedef struct {
     int64_t h[CV_TILE_ROWS], w[CV_TILE_ROWS], offset[CV_TILE_ROWS];
-    int inside;
 } cv_conv_pixels;
 
+// A tile's place: mb pixels from m0 on, which is (n, h, w) of the output, and nb channels of a group from n0 on.
 typedef struct {
     cv_conv_size size;
     cv_images images;
     const float *zeros;
     const float *b;
-    int64_t group, m0, mb, n0, nb;
+    int64_t group, m0, mb, n0, nb, n, h, w;
 } cv_conv_tile;
 
 CV_INLINE cv_gemm_size cv_conv_product(cv_conv_size s)
@@ -47,41 +47,60 @@ CV_INLINE int64_t cv_conv_units(cv_gemm_schedule schedule, cv_conv_size size)
     return cv_gemm_units(schedule, cv_conv_product(size));
 }
 
-CV_INLINE int cv_conv_inside(int64_t first, int64_t last, int64_t size) { return first >= 0 && last < size; }
+// The output pixel `count` pixels further.
+CV_INLINE void cv_conv_advance(cv_conv_tile *t, int64_t count)
+{
+    for (t->w += count; t->w >= t->size.out_width; t->w -= t->size.out_width) {
+        if (++t->h < t->size.out_height)
+            continue;
+        t->h = 0;
+        t->n++;
+    }
+}
 
-// The pixels of a tile; those behind the last valid one repeat it.
-CV_INLINE cv_conv_pixels cv_conv_locate(cv_conv_tile t, int mr)
+CV_INLINE int64_t cv_conv_offset(cv_conv_tile t, int64_t n, int64_t h, int64_t w)
+{
+    return n * t.images.batch_stride + h * t.images.row_stride + w * t.images.column_stride;
+}
+
+// Locates the pixels of a tile that lie in one row of the output; whether all taps of all of them are inside.
+CV_INLINE int cv_conv_locate_row(cv_conv_pixels *at, cv_conv_tile t, int mr)
 {
     const cv_conv_size s = t.size;
-    const int64_t reach_h = (s.kernel_h - 1) * s.dilation_h, reach_w = (s.kernel_w - 1) * s.dilation_w;
-    int64_t w = t.m0 % s.out_width, h = t.m0 / s.out_width % s.out_height, n = t.m0 / s.out_width / s.out_height;
-    cv_conv_pixels at;
-    at.inside = 1;
+    const int64_t h = t.h * s.stride_h - s.pad_top, w = t.w * s.stride_w - s.pad_left;
+    const int64_t offset = cv_conv_offset(t, t.n, h, w);
     for (int i = 0; i < mr; i++) {
-        at.h[i] = h * s.stride_h - s.pad_top;
-        at.w[i] = w * s.stride_w - s.pad_left;
-        at.offset[i] = n * t.images.batch_stride + at.h[i] * t.images.row_stride + at.w[i] * t.images.column_stride;
-        at.inside &= cv_conv_inside(at.h[i], at.h[i] + reach_h, s.height);
-        at.inside &= cv_conv_inside(at.w[i], at.w[i] + reach_w, s.width);
-        if (i + 1 >= t.mb)
-            continue;
-        if (++w < s.out_width)
-            continue;
-        w = 0;
-        if (++h < s.out_height)
-            continue;
-        h = 0;
-        n++;
+        at->h[i] = h;
+        at->w[i] = w + i * s.stride_w;
+        at->offset[i] = offset + i * s.stride_w * t.images.column_stride;
     }
-    return at;
+    const int64_t last_h = h + (s.kernel_h - 1) * s.dilation_h, last_w = at->w[mr - 1] + (s.kernel_w - 1) * s.dilation_w;
+    return h >= 0 && w >= 0 && last_h < s.height && last_w < s.width;
+}
+
+// Locates the pixels of a tile; those behind the last valid one repeat it.
+CV_INLINE int cv_conv_locate(cv_conv_pixels *at, cv_conv_tile t, int mr)
+{
+    const cv_conv_size s = t.size;
+    if (t.mb >= mr && t.w + mr <= s.out_width)
+        return cv_conv_locate_row(at, t, mr);
+    for (int i = 0; i < mr; i++) {
+        at->h[i] = t.h * s.stride_h - s.pad_top;
+        at->w[i] = t.w * s.stride_w - s.pad_left;
+        at->offset[i] = cv_conv_offset(t, t.n, at->h[i], at->w[i]);
+        if (i + 1 < t.mb)
+            cv_conv_advance(&t, 1);
+    }
+    return 0;
 }
 
 CV_INLINE void cv_conv_sum_tile(cv_conv_tile t, float *tile, int mr, int nr)
 {
     const cv_conv_size s = t.size;
-    const cv_conv_pixels at = cv_conv_locate(t, mr);
     const float *const data = t.images.data + t.group * s.channels;
-    const int flat = at.inside && s.dilation_w == 1 && t.images.column_stride == s.channels;
+    cv_conv_pixels at;
+    const int inside = cv_conv_locate(&at, t, mr);
+    const int flat = inside && s.dilation_w == 1 && t.images.column_stride == s.channels;
     const int64_t runs = flat ? s.kernel_h : s.kernel_h * s.kernel_w;
     const int64_t run = flat ? s.kernel_w * s.channels : s.channels;
     const int64_t panel = s.kernel_h * s.kernel_w * s.channels * CV_PANEL;
@@ -90,12 +109,16 @@ CV_INLINE void cv_conv_sum_tile(cv_conv_tile t, float *tile, int mr, int nr)
     cv_tile_zero(&acc, mr, nr);
     for (int64_t i = 0; i < runs; i++) {
         const int64_t dh = r * s.dilation_h, dw = q * s.dilation_w;
-        const int64_t tap = dh * t.images.row_stride + dw * t.images.column_stride;
+        const float *const tap = data + dh * t.images.row_stride + dw * t.images.column_stride;
         const float *rows[CV_TILE_ROWS];
         CV_UNROLL
-        for (int p = 0; p < mr; p++) {
-            const int inside = (uint64_t)(at.h[p] + dh) < (uint64_t)s.height && (uint64_t)(at.w[p] + dw) < (uint64_t)s.width;
-            rows[p] = inside ? data + at.offset[p] + tap : t.zeros;
+        for (int p = 0; p < mr; p++)
+            rows[p] = tap + at.offset[p];
+        CV_UNROLL
+        for (int p = 0; p < mr && !inside; p++) {
+            const int out_h = (uint64_t)(at.h[p] + dh) >= (uint64_t)s.height;
+            const int out_w = (uint64_t)(at.w[p] + dw) >= (uint64_t)s.width;
+            rows[p] = out_h || out_w ? t.zeros : rows[p];
         }
         cv_tile_pin(rows, mr);
         cv_tile_madd(&acc, rows, t.b + i * run * CV_PANEL, panel, run, mr, nr);
@@ -130,8 +153,13 @@ CV_INLINE void cv_conv_do_tile(cv_conv_tile t, cv_conv_sum *sum, int mr, int nr,
 CV_INLINE void cv_conv_do_column(cv_conv_tile t, const cv_conv_sums *sums, int width, int64_t m1, int mr, int nr,
                                  cv_epilogue *epilogue, void *ctx)
 {
-    for (t.mb = mr; t.m0 + mr <= m1; t.m0 += mr)
+    t.w = t.m0 % t.size.out_width;
+    t.h = t.m0 / t.size.out_width % t.size.out_height;
+    t.n = t.m0 / t.size.out_width / t.size.out_height;
+    for (t.mb = mr; t.m0 + mr <= m1; t.m0 += mr) {
         cv_conv_do_tile(t, sums->full[width], mr, nr, epilogue, ctx);
+        cv_conv_advance(&t, mr);
+    }
     t.mb = m1 - t.m0;
     if (t.mb == 0)
         return;
