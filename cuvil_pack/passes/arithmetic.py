@@ -95,6 +95,24 @@ def is_power_of_two(number: float) -> bool:
     return math.isfinite(number) and abs(math.frexp(number)[0]) == 0.5
 
 
+SMALLER = tuple(OPS[n] for n in ("batch_norm", "glu", "roll"))
+
+
+@law(
+    *SMALLER,
+    given=(
+        "x: f32[2, 3, 4], s: f32[3] -> batch_norm(x, s, s, s, add(mul(s, s), 1.0), axis=1, eps=0.01)",
+        "x: f32[4, 8] -> glu(x, axis=1)",
+        "x: f32[4, 8] -> roll(x, axis=1, shift=3)",
+    ),
+)
+def said_with_smaller_ops(node: Node) -> Value | None:
+    """What is arithmetic and views is said so: scales fold, slices are seen through."""
+    assert node.op.decompose is not None
+    value: Value = node.op.decompose(*node.inputs, **node.attrs)
+    return value
+
+
 @rule(lambda x: reciprocal(sqrt(x)), "f32[4]")
 def reciprocal_root(x: Value) -> Value:
     return make(rsqrt, x)

@@ -12,7 +12,7 @@ from ..ops.indexing import gather, iota, take_along
 from ..ops.view import expand, reshape, slice_, transpose
 from .arithmetic import ELEMENTWISE
 from .settle import Law
-from .values import is_symbolic, make, number_like, shaped, spread
+from .values import is_symbolic, made_by, make, number_like, shaped, spread, uniform
 
 SMALL = 1 << 16
 GROWTH = 2
@@ -111,12 +111,10 @@ class Constants:
     def uniform_source(self, node: Node) -> Value | None:
         """What is read from a weight whose elements are all equal is that number."""
         x = node.inputs[0]
-        number = self._number_for(x) if isinstance(x, Weight) else x
-        return (
-            None
-            if number == x or not isinstance(number, Result)
-            else spread(number.node.inputs[0], node.types[0].shape)
-        )
+        view = made_by(x, expand)
+        source = x if view is None else view.inputs[0]
+        number = uniform(self._number_for(source) if isinstance(source, Weight) else source)
+        return None if number is None else spread(number, node.types[0].shape)
 
     def _number_for(self, weight: Weight) -> Value:
         if weight.name not in self.uniform:

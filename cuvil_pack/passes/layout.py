@@ -9,7 +9,7 @@ from ..ir.graph import OPS, Graph, Node, Value
 from ..ir.size import Dim
 from ..ops.join import concat, pad
 from ..ops.matmul import matmul
-from ..ops.normalize import layer_norm, rms_norm
+from ..ops.normalize import group_norm, layer_norm, rms_norm
 from ..ops.reduce import reduce
 from ..ops.view import expand, invert, reshape, transpose
 from . import lower, views
@@ -118,7 +118,7 @@ def sink_over_axes(node: Node) -> Value | None:
     return turned(moved, axes)
 
 
-ALONG = tuple(OPS[n] for n in ("softmax", "log_softmax", "slice", "flip", "cumulative") if n in OPS)
+ALONG = tuple(OPS[n] for n in ("softmax", "log_softmax", "slice", "flip", "cumulative", "argreduce"))
 
 
 @law(
@@ -136,6 +136,30 @@ def sink_along_axis(node: Node) -> Value | None:
         return None
     axes = inner.attrs["axes"]
     return turned(make(node.op, inner.inputs[0], **{**node.attrs, "axis": axes[node.attrs["axis"]]}), axes)
+
+
+@law(group_norm, given="x: f32[2, 3, 8] -> group_norm(transpose(x, axes=(0, 2, 1)), axis=1, groups=4)")
+def sink_group_norm(node: Node) -> Value | None:
+    """Groups of channels, wherever the channels lie, as long as samples stay first."""
+    inner = made_by(node.inputs[0], transpose)
+    if inner is None or inner.attrs["axes"][0] != 0:
+        return None
+    axes = inner.attrs["axes"]
+    return turned(make(group_norm, inner.inputs[0], **{**node.attrs, "axis": axes[node.attrs["axis"]]}), axes)
+
+
+@law(
+    *ELEMENTWISE,
+    given=("x: f32[4, 8] -> exp(reshape(x, shape=(2, 16)))", "x: f32[4, 8] -> mul(reshape(x, shape=(32,)), 2.0)"),
+)
+def sink_plain_reshape(node: Node) -> Value | None:
+    """A reshape goes after what is computed of one tensor and numbers."""
+    wide = [i for i in node.inputs if i.type.rank]
+    inner = made_by(wide[0], reshape) if len(wide) == 1 else None
+    if inner is None:
+        return None
+    operands = (inner.inputs[0] if i is wide[0] else i for i in node.inputs)
+    return shaped(make(node.op, *operands, **node.attrs), node.types[0].shape)
 
 
 @law(pad, given="x: f32[2, 3, 4] -> pad(transpose(x, axes=(2, 0, 1)), pads=((0, 0), (1, 2), (0, 0)))")

@@ -44,14 +44,34 @@ def _plain(node: Node) -> bool:
 def pad_few_channels(node: Node) -> Value | None:
     """An image with few channels is padded while it is brought in order, so that a window row is one run of memory."""
     x, w = node.inputs
-    pads, channels = node.attrs["pads"], x.type.shape[-1]
-    if node.attrs["groups"] != 1 or all(p == (0, 0) for p in pads):
-        return None
-    if not isinstance(channels, int) or channels > FEW_CHANNELS:
+    pads = node.attrs["pads"]
+    if all(p == (0, 0) for p in pads) or not _has_few_channels(node):
         return None
     wide = make(pad, x, pads=((0, 0), *pads, (0, 0)))
     none = tuple((0, 0) for _ in pads)
     return make(conv, wide, w, **{**node.attrs, "pads": none})
+
+
+def _has_few_channels(node: Node) -> bool:
+    channels = node.inputs[0].type.shape[-1]
+    return node.attrs["groups"] == 1 and isinstance(channels, int) and channels <= FEW_CHANNELS
+
+
+@law(
+    conv,
+    given="x: f32[1, 9, 9, 8], w: f32[3, 3, 8, 8] "
+    "-> conv(pad(x, pads=((0, 0), (0, 1), (0, 1), (0, 0))), w, stride=(2, 2), pads=((0, 0), (1, 1)), dilation=(1, 1))",
+)
+def pads_of_conv(node: Node) -> Value | None:
+    """A convolution pads by itself."""
+    padded = made_by(node.inputs[0], pad)
+    if padded is None or _has_few_channels(node) or padded.attrs["mode"] != "constant" or padded.attrs["value"] != 0:
+        return None
+    first, *places, last = padded.attrs["pads"]
+    if first != (0, 0) or last != (0, 0) or not all(isinstance(n, int) for p in places for n in p):
+        return None
+    pads = tuple((a + c, b + d) for (a, b), (c, d) in zip(places, node.attrs["pads"], strict=True))
+    return make(conv, padded.inputs[0], node.inputs[1], **{**node.attrs, "pads": pads})
 
 
 @law(

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 
 from ..ir.graph import Node, Number, Value
 from ..ir.size import Dim, Expr, Symbol, index, is_nonnegative, symbols
-from ..ops.elementwise import add, cast, ge, gt, le, lt, mul, neg, sub
-from ..ops.indexing import gather, iota, size
+from ..ir.types import DType
+from ..ops.elementwise import add, and_, cast, ge, gt, le, lt, mul, neg, sub, where
+from ..ops.indexing import gather, iota, size, tri
 from ..ops.view import expand, reindex, reshape, slice_, transpose, unflatten_index
 from .settle import law
-from .values import made_by, make, shaped, spread
+from .values import made_by, make, number_like, shaped, spread, uniform
 
 Place = tuple[Dim, ...]
 KNOWN = (iota, size, add, sub, mul, neg, cast, reshape, expand, transpose, slice_)
@@ -78,6 +79,26 @@ def distance_below(condition: Value, at: Place) -> Dim | None:
         case "ge":
             return b - a
     return b - a + 1
+
+
+@law(
+    tri,
+    given=(
+        "x: f32[5, 5] -> add(x, tri(full(shape=(5, 5), value=float('-inf'), dtype=f32), upper=True, diagonal=1))",
+        "x: f32[5, 4] -> where(tri(expand(number(True, bool), shape=(5, 4)), upper=False, diagonal=-1), x, 0.0)",
+    ),
+)
+def triangle_of_number(node: Node) -> Value | None:
+    """The triangle of a matrix of one number is a choice by position."""
+    number = uniform(node.inputs[0])
+    if number is None:
+        return None
+    *_, rows, columns = node.types[0].shape
+    row = make(add, shaped(make(iota, shape=(rows,), axis=0), (rows, 1)), node.attrs["diagonal"])
+    inside = make(ge if node.attrs["upper"] else le, make(iota, shape=(columns,), axis=0), row)
+    if number.type.dtype is DType.BOOL:
+        return spread(make(and_, inside, number), node.types[0].shape)
+    return spread(make(where, inside, number, number_like(number, 0)), node.types[0].shape)
 
 
 @law(

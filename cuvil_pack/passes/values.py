@@ -8,6 +8,7 @@ from typing import Any, TypeGuard
 from ..ir.graph import Node, Number, Op, Result, Value, Weight
 from ..ir.size import Dim, Expr
 from ..ir.types import TensorType
+from ..ops.indexing import full
 from ..ops.view import expand, invert, reshape, transpose
 
 Constant = Number | Weight
@@ -25,6 +26,16 @@ def is_constant(value: Value) -> TypeGuard[Constant]:
 def literal(value: Value) -> float | int | bool | None:
     """The number, where `value` is one."""
     return value.number if isinstance(value, Number) else None
+
+
+def uniform(value: Value) -> Number | None:
+    """The number that every element is, where a literal says so."""
+    while (view := made_by(value, expand, reshape)) is not None:
+        value = view.inputs[0]
+    node = made_by(value, full)
+    if node is not None:
+        return Number(node.attrs["value"], TensorType(value.type.dtype, ()))
+    return value if isinstance(value, Number) else None
 
 
 def make(op: Op, *inputs: Any, **attrs: Any) -> Value:

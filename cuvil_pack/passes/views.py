@@ -6,8 +6,9 @@ from itertools import pairwise
 
 from ..ir.graph import Node, Number, Value
 from ..ir.size import Dim, is_nonnegative
+from ..ir.types import TensorType
 from ..ops.elementwise import add
-from ..ops.indexing import gather, iota, size
+from ..ops.indexing import full, gather, iota, size
 from ..ops.join import concat, pad
 from ..ops.matmul import matmul
 from ..ops.reduce import reduce
@@ -187,7 +188,11 @@ def pad_of_pad(node: Node) -> Value | None:
     if all(p == (0, 0) for p in pads):
         return x
     inner = made_by(x, pad)
-    if inner is None or inner.attrs["value"] != node.attrs["value"]:
+    if (
+        inner is None
+        or any(inner.attrs[k] != node.attrs[k] for k in ("value", "mode"))
+        or node.attrs["mode"] != "constant"
+    ):
         return None
     both = tuple((a + c, b + d) for (a, b), (c, d) in zip(inner.attrs["pads"], pads, strict=True))
     return make(pad, inner.inputs[0], pads=both, value=node.attrs["value"])
@@ -251,6 +256,13 @@ def known_size(node: Node) -> Value | None:
     """A size that is a number."""
     dim = node.attrs["dim"]
     return Number(dim, node.types[0]) if isinstance(dim, int) else None
+
+
+@law(full, given="x: f32[4] -> add(x, full(shape=(3, 4), value=2.5, dtype=f32))")
+def full_is_expanded(node: Node) -> Value | None:
+    """One number everywhere is a literal, repeated."""
+    number = Number(node.attrs["value"], TensorType(node.types[0].dtype, ()))
+    return spread(number, node.types[0].shape)
 
 
 @law(iota, given="x: f32[4] -> add(iota(shape=(3, 4), axis=0, dtype=f32), x)")
