@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 from ..errors import PackError
@@ -84,12 +85,17 @@ def decomposed(program: Any) -> Any:
     """The program with every operator decomposed that the table does not know."""
     import torch
 
-    table = torch.export.default_decompositions()
-    for op in [o for o in table if find(str(o).removeprefix("aten."))]:
-        table.pop(op)
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return program.run_decompositions(table)
+        return program.run_decompositions(dict(_decompositions()))
+
+
+@cache
+def _decompositions() -> dict[Any, Any]:
+    import torch
+
+    table = torch.export.default_decompositions()
+    return {op: f for op, f in table.items() if find(str(op).removeprefix("aten.").removesuffix(".default")) is None}
 
 
 @contextmanager
