@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import cuvil_runtime
 import numpy as np
 
-import cuvil_runtime
 from cuvil_pack.ir.graph import Array, Example, Graph, Model
 from cuvil_pack.ir.interpret import interpret
 from cuvil_pack.options import options
@@ -19,8 +19,9 @@ TARGETS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
 
 def runnable() -> tuple[str, ...]:
     """The targets whose code this machine can run."""
-    from cuvil_pack.targets import TARGETS as KNOWN
     from cuvil_runtime.cpu import read_cpu
+
+    from cuvil_pack.targets import TARGETS as KNOWN
 
     have = set(read_cpu().features)
     return tuple(t for t in TARGETS if set(KNOWN[t].features) <= have)
@@ -69,5 +70,3 @@ def check(graph: Graph, arrays: Sequence[Array], folder: Path, tolerance: float 
         for name, one, three, right in zip(graph.names, *results, want, strict=True):
             assert one.tobytes() == three.tobytes(), f"{name} on {variant} differs with the number of threads"
             assert relative_error(one, right) <= tolerance, f"{name} on {variant}: error {relative_error(one, right)}"
-
-

@@ -15,7 +15,7 @@ from cuvil_pack.ir.types import DType, TensorType
 from ..packing import answers, packed, relative_error, runnable
 
 SIZES = {"batch": 2, "seq": 5, "h": 3, "w": 4, "n": 3}
-INDEXED = frozenset("gather take_along one_hot bucketize shl shr".split())
+INDEXED = frozenset(["gather", "take_along", "one_hot", "bucketize", "shl", "shr"])
 CHUNK = 24
 CALLS = [(name, k) for name in sorted(OPS) for k in range(len(OPS[name].examples))]
 CHUNKS = [CALLS[i : i + CHUNK] for i in range(0, len(CALLS), CHUNK)]
