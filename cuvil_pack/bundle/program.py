@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..ir.size import Dim
+from ..kernels.blocks import c_dim
 from ..kernels.functions import STORED
-from ..kernels.lower import c_dim
 from .plan import Place, Plan, Step, flops, traffic
 
 SERIAL_CYCLES = 25_000
