@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from ..ir.graph import OPS, Graph, Node, Value
+from ..ir.graph import OPS, Graph, Input, Node, Result, Value
 from ..ir.size import Dim
 from ..ops.join import concat, pad
 from ..ops.matmul import matmul
@@ -20,6 +20,7 @@ from .values import is_constant, made_by, make, matching, moves_only_ones, permu
 
 Axes = tuple[int, ...]
 Shape = tuple[Dim, ...]
+Ready = Callable[[Value, Axes], bool]
 
 
 def layout(graph: Graph) -> Graph:
@@ -50,13 +51,55 @@ def layout(graph: Graph) -> Graph:
             return v6
     """
     uses: Uses = Counter()
+    turns: set[tuple[Value, Axes]] = set()
+
+    def ready(value: Value, axes: Axes) -> bool:
+        return (value, axes) in turns
+
+    def remember(node: Node) -> Value | None:
+        """Inputs are transposed for good: no law takes such a transpose away."""
+        if isinstance(node.inputs[0], Input):
+            turns.add((node.inputs[0], node.attrs["axes"]))
+        return None
+
+    def sink_beside(node: Node) -> Value | None:
+        """As `sink_elementwise` and `sink_concat`, beside inputs that were transposed for another reader."""
+        return in_one_order(node, ready)
 
     def sink_matmul(node: Node) -> Value | None:
         """A product of rows with one matrix, in any order of the rows, where nothing else reads the rows."""
         return rows_in_any_order.apply(node) if uses[node.inputs[0]] <= 1 else None
 
-    laws = (*VIEWS, broadcast_itself, *SINKS, Law((matmul,), sink_matmul), *laws_of(lower))
-    return settle(graph, laws, uses)
+    def rise(node: Node) -> Value | None:
+        """As `undone_above`, where nothing else reads the sum and what is undone."""
+        x = node.inputs[0]
+        terms = x.node.inputs if isinstance(x, Result) else ()
+        alone = uses[x] == 1 and all(uses[i] == 1 for i in terms if _undoes(i, node.attrs["axes"]))
+        return undone_above.apply(node) if alone else None
+
+    chances = (
+        Law((transpose,), remember),
+        Law((*ELEMENTWISE, concat), sink_beside),
+        Law((matmul,), sink_matmul),
+        Law((transpose,), rise),
+    )
+    return settle(graph, (*VIEWS, broadcast_itself, *SINKS, *chances, *laws_of(lower)), uses)
+
+
+def _never(value: Value, axes: Axes) -> bool:
+    return False
+
+
+def in_one_order(node: Node, ready: Ready = _never) -> Value | None:
+    """The node on operands that one permutation was taken from, and that permutation of its result."""
+    axes = _common_axes(node.inputs, node.types[0].rank)
+    if axes is None:
+        return None
+    operands = [_in_order(i, axes, ready) for i in node.inputs]
+    if any(o is None for o in operands):
+        return None
+    attrs = {**node.attrs, "axis": axes[node.attrs["axis"]]} if node.op is concat else node.attrs
+    return turned(make(node.op, *operands, **attrs), axes)
 
 
 @law(
@@ -69,14 +112,7 @@ def layout(graph: Graph) -> Graph:
 )
 def sink_elementwise(node: Node) -> Value | None:
     """Operands in one order, among which constants and axes of size 1 take any order."""
-    rank = node.types[0].rank
-    axes = _common_axes(node.inputs, rank)
-    if axes is None:
-        return None
-    operands = [_in_order(i, axes) for i in node.inputs]
-    if any(o is None for o in operands):
-        return None
-    return turned(make(node.op, *operands, **node.attrs), axes)
+    return in_one_order(node)
 
 
 def _common_axes(inputs: tuple[Value, ...], rank: int) -> Axes | None:
@@ -85,8 +121,8 @@ def _common_axes(inputs: tuple[Value, ...], rank: int) -> Axes | None:
     return next((n.attrs["axes"] for n in nodes if n is not None and n.types[0].rank == rank), None)
 
 
-def _in_order(value: Value, axes: Axes) -> Value | None:
-    """What `axes` permutes to `value`, where that costs nothing."""
+def _in_order(value: Value, axes: Axes, ready: Ready) -> Value | None:
+    """What `axes` permutes to `value`, where that costs nothing, or is ready."""
     node = made_by(value, transpose)
     if node is not None and node.attrs["axes"] == axes:
         return node.inputs[0]
@@ -96,7 +132,7 @@ def _in_order(value: Value, axes: Axes) -> Value | None:
     back = invert(axes)
     if moves_only_ones(shape, back):
         return shaped(value, permuted(shape, back))
-    return turned(shaped(value, shape), back) if is_constant(value) else None
+    return turned(shaped(value, shape), back) if is_constant(value) or ready(value, back) else None
 
 
 @law(
@@ -162,6 +198,33 @@ def sink_plain_reshape(node: Node) -> Value | None:
     return shaped(make(node.op, *operands, **node.attrs), node.types[0].shape)
 
 
+@law(
+    transpose,
+    given="x: f32[2, 3, 4], y: f32[2, 4, 3] -> transpose(add(transpose(x, axes=(0, 2, 1)), y), axes=(0, 2, 1))",
+)
+def undone_above(node: Node) -> Value | None:
+    """A permutation that undoes as many above an elementwise op as it needs anew for the other operands."""
+    x, axes = node.inputs[0], node.attrs["axes"]
+    if not isinstance(x, Result) or not x.node.op.elementwise:
+        return None
+    inner, rank = x.node, x.type.rank
+    undone = [i for i in inner.inputs if _undoes(i, axes)]
+    free = [i for i in inner.inputs if i.type.rank == 0 or is_constant(i) or _costs_nothing(i, axes)]
+    if not undone or len(inner.inputs) - len(undone) - len(free) > len(undone):
+        return None
+    operands = (turned(shaped(i, widened(i.type.shape, rank)), axes) if i.type.rank else i for i in inner.inputs)
+    return make(inner.op, *operands, **inner.attrs)
+
+
+def _undoes(value: Value, axes: Axes) -> bool:
+    node = made_by(value, transpose)
+    return node is not None and permuted(node.attrs["axes"], axes) == tuple(range(len(axes)))
+
+
+def _costs_nothing(value: Value, axes: Axes) -> bool:
+    return moves_only_ones(widened(value.type.shape, len(axes)), axes) and not _undoes(value, axes)
+
+
 @law(pad, given="x: f32[2, 3, 4] -> pad(transpose(x, axes=(2, 0, 1)), pads=((0, 0), (1, 2), (0, 0)))")
 def sink_pad(node: Node) -> Value | None:
     """Padding, its pairs in the other order."""
@@ -191,13 +254,7 @@ def sink_expand(node: Node) -> Value | None:
 )
 def sink_concat(node: Node) -> Value | None:
     """Tensors that are joined in one order."""
-    axes = _common_axes(node.inputs, node.types[0].rank)
-    if axes is None:
-        return None
-    parts = [_in_order(i, axes) for i in node.inputs]
-    if any(p is None for p in parts):
-        return None
-    return turned(make(concat, *parts, axis=axes[node.attrs["axis"]]), axes)
+    return in_one_order(node)
 
 
 @law(matmul, given="x: f32[2, 3, 4], w: f32[4, 5] -> matmul(transpose(x, axes=(1, 0, 2)), w)")

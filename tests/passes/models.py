@@ -98,6 +98,15 @@ def unet(x: f32[batch, 3, 8, 8]):
     return {conv("d", "out", 1, 8, 2)}
 """
 
+SHARPEN = f"""
+batch = size(1, 8)
+
+def sharpen(x: f32[batch, 8, 6, 6]):
+    a = add({conv("x", "one", 3, 8, 8)}, x)
+    b = relu({conv("a", "two", 3, 8, 8)})
+    return add(b, a)
+"""
+
 PATCHES = f"""
 batch = size(1, 8)
 

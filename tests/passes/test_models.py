@@ -10,7 +10,7 @@ from tests.passes import models
 from tests.passes.graphs import count, distance, read
 
 BEFORE_KERNELS = PASSES[: PASSES.index(fuse)]
-NAMES = ("RESIDUAL", "SQUEEZE", "UNET", "PATCHES", "MIXED", "LINE", "ENCODER", "DECODER")
+NAMES = ("RESIDUAL", "SQUEEZE", "UNET", "SHARPEN", "PATCHES", "MIXED", "LINE", "ENCODER", "DECODER")
 LINES = {"positions.ids": np.arange(16).reshape(1, 16)}
 
 
@@ -53,6 +53,7 @@ def test_passes_come_to_an_end(name: str) -> None:
         ("RESIDUAL", 1),
         ("SQUEEZE", 1),
         ("UNET", 2),
+        ("SHARPEN", 2),
         ("PATCHES", 1),
         ("MIXED", 0),
         ("LINE", 1),
