@@ -31,12 +31,24 @@ CONVENTION: dict[str, tuple[int, tuple[int, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """What one axis of an example is: a named size with a range, or (without a name) dynamic by a hint of torch."""
+    """What one axis of an example is: a named size with a range, or (without a name) dynamic by a hint of torch.
+
+    Without `lo` the least size is what the model's code can take.
+    """
 
     name: str = ""
-    lo: int = 1
+    lo: int | None = None
     hi: int | None = None
     mark: Any = None
+
+    @property
+    def least(self) -> int:
+        return 1 if self.lo is None else self.lo
+
+    def traced(self, n: int) -> int:
+        """The length to trace with, where the example has `n`: within the range, and 2 or more where that can be."""
+        greatest = sys.maxsize if self.hi is None else self.hi
+        return greatest if greatest == self.least else min(max(n, self.least, 2), greatest)
 
     @property
     def is_fixed(self) -> bool:
@@ -156,14 +168,14 @@ def _axis(mark: Any, ranges: Ranges) -> Axis | None:
     if mark is None or isinstance(mark, int) or getattr(getattr(mark, "type", None), "name", "") == "STATIC":
         return None
     if isinstance(mark, str):
-        return Axis(mark, *ranges.get(mark, (1, None)))
+        return Axis(mark, *ranges.get(mark, (None, None)))
     if not hasattr(mark, "__name__"):
         return Axis(mark=mark)
     if hasattr(mark, "root"):
         return Axis()
     name = mark.__name__
     hi = mark.max if isinstance(mark.max, int) and mark.max < sys.maxsize // 2 else None
-    return Axis(name, *ranges.get(name, (max(int(mark.min), 1), hi)))
+    return Axis(name, *ranges.get(name, (int(mark.min) or None, hi)))
 
 
 def _check_names(leaves: list[Leaf], ranges: Ranges, dynamic_shapes: Any) -> None:
@@ -187,9 +199,9 @@ def _sizes(leaves: list[Leaf]) -> dict[str, int]:
             other, m = seen.setdefault(axis.name, (place, n))
             if m != n:
                 raise ExampleMismatch(f"{axis.name} is {m} at {other} and {n} at {place}")
-            if axis.hi is not None and n > axis.hi and axis.lo != axis.hi:
-                raise ExampleMismatch(f"{axis.name} is {n} at {place}; it ranges from {axis.lo} to {axis.hi}")
-            sizes[axis.name] = axis.lo if axis.hi == axis.lo else min(max(n, axis.lo, 2), axis.hi or sys.maxsize)
+            if axis.hi is not None and n > axis.hi and not axis.is_fixed:
+                raise ExampleMismatch(f"{axis.name} is {n} at {place}; it ranges from {axis.least} to {axis.hi}")
+            sizes[axis.name] = axis.traced(n)
     return sizes
 
 
@@ -214,4 +226,4 @@ def _torch_dims(leaves: list[Leaf]) -> Iterator[Any]:
 
     for leaf in leaves:
         free = {a: axis for a, axis in leaf.axes.items() if not axis.is_fixed}
-        yield {a: axis.mark or Dim.AUTO(min=max(axis.lo, 1), max=axis.hi) for a, axis in free.items()} or None
+        yield {a: axis.mark or Dim.AUTO(min=max(axis.least, 1), max=axis.hi) for a, axis in free.items()} or None

@@ -63,11 +63,20 @@ def _check_number(place: str, given: Axis | None, n: int) -> None:
 
 
 def _ranged(name: str, wanted: Range | None, given: Axis | None, found: Any) -> Dim:
-    """The size in the user's range. torch's least size is a convention; its greatest holds where the user gave none."""
-    lo, hi = as_range(name, wanted) if wanted is not None else (given.lo, given.hi) if given else (1, None)
-    greatest = int(found.upper) if found is not None and found.upper.is_Integer else sys.maxsize
-    if greatest >= sys.maxsize // 2:
-        return named(name, lo, hi)
-    if hi is not None and hi > greatest:
+    """The size in the user's range; where the user gives no end, what torch found while tracing is the end.
+
+    torch's least size of 2 is a convention of torch.
+    """
+    least, greatest = _found(found)
+    lo, hi = as_range(name, wanted) if wanted is not None else (given.lo, given.hi) if given else (None, None)
+    if hi is not None and greatest is not None and hi > greatest:
         raise ExampleMismatch(f"{name} is to reach {hi}, and the model's code works up to {greatest}")
-    return named(name, lo, greatest if hi is None else hi)
+    return named(name, least if lo is None else lo, greatest if hi is None else hi)
+
+
+def _found(found: Any) -> tuple[int, int | None]:
+    if found is None:
+        return 1, None
+    least = int(found.lower) if found.lower.is_Integer and found.lower > 2 else 1
+    greatest = int(found.upper) if found.upper.is_Integer and found.upper < sys.maxsize // 2 else None
+    return least, greatest
