@@ -100,7 +100,7 @@ CV_INLINE void cv_attention_scores(const float *k, int64_t k_stride, int64_t key
         cv_tile_pin(rows, mr);
         cv_tile acc;
         cv_tile_zero(&acc, mr, nr);
-        cv_tile_madd(&acc, rows, queries, depth * CV_PANEL, depth, mr, nr);
+        cv_tile_madd(&acc, rows, queries, depth * CV_PANEL, depth, queries, mr, nr);
         CV_UNROLL
         for (int i = 0; i < mr; i++) {
             CV_UNROLL

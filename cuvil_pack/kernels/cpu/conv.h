@@ -32,8 +32,8 @@ typedef struct {
     cv_conv_size size;
     cv_images images;
     const float *zeros;
-    const float *b;
-    int64_t group, m0, mb, n0, nb, n, h, w;
+    const float *b, *ahead;
+    int64_t group, m0, mb, n0, nb, n, h, w, number, next;
 } cv_conv_tile;
 
 CV_INLINE cv_gemm_size cv_conv_product(cv_conv_size s)
@@ -74,7 +74,8 @@ CV_INLINE int cv_conv_locate_row(cv_conv_pixels *at, cv_conv_tile t, int mr)
         at->w[i] = w + i * s.stride_w;
         at->offset[i] = offset + i * s.stride_w * t.images.column_stride;
     }
-    const int64_t last_h = h + (s.kernel_h - 1) * s.dilation_h, last_w = at->w[mr - 1] + (s.kernel_w - 1) * s.dilation_w;
+    const int64_t last_h = h + (s.kernel_h - 1) * s.dilation_h;
+    const int64_t last_w = at->w[mr - 1] + (s.kernel_w - 1) * s.dilation_w;
     return h >= 0 && w >= 0 && last_h < s.height && last_w < s.width;
 }
 
@@ -121,7 +122,7 @@ CV_INLINE void cv_conv_sum_tile(cv_conv_tile t, float *tile, int mr, int nr)
             rows[p] = out_h || out_w ? t.zeros : rows[p];
         }
         cv_tile_pin(rows, mr);
-        cv_tile_madd(&acc, rows, t.b + i * run * CV_PANEL, panel, run, mr, nr);
+        cv_tile_madd(&acc, rows, t.b + i * run * CV_PANEL, panel, run, t.ahead + i * run * 8, mr, nr);
         q = flat || q + 1 == s.kernel_w ? 0 : q + 1;
         r += q == 0;
     }
@@ -145,6 +146,8 @@ typedef struct {
 CV_INLINE void cv_conv_do_tile(cv_conv_tile t, cv_conv_sum *sum, int mr, int nr, cv_epilogue *epilogue, void *ctx)
 {
     _Alignas(64) float tile[CV_TILE_ROWS * CV_TILE_COLUMNS];
+    const int64_t depth = t.size.kernel_h * t.size.kernel_w * t.size.channels;
+    t.ahead = cv_gemm_ahead(t.b, depth, t.next, t.number, nr);
     sum(&t, tile);
     epilogue(ctx, tile, nr, t.m0, cv_least(t.mb, mr), t.n0 + t.group * t.size.out_channels, t.nb);
 }
@@ -159,6 +162,7 @@ CV_INLINE void cv_conv_do_column(cv_conv_tile t, const cv_conv_sums *sums, int w
     for (t.mb = mr; t.m0 + mr <= m1; t.m0 += mr) {
         cv_conv_do_tile(t, sums->full[width], mr, nr, epilogue, ctx);
         cv_conv_advance(&t, mr);
+        t.number++;
     }
     t.mb = m1 - t.m0;
     if (t.mb == 0)
@@ -194,6 +198,7 @@ CV_INLINE void cv_conv(cv_gemm_schedule schedule, cv_conv_sums sums, cv_conv_siz
             .size = size, .images = images, .zeros = zeros,
             .b = weights + block.batch * group + block.n0 * product.k,
             .group = block.batch, .m0 = block.m0, .n0 = block.n0,
+            .number = block.m0 / schedule.mr, .next = cv_gemm_next(schedule, product, block, 0),
         };
         cv_conv_do_block(t, &sums, block, product.k, schedule.mr, schedule.nr, epilogue, ctx);
     }

@@ -39,8 +39,8 @@ CV_INLINE cv_vec cv_depthwise_load(const float *p, int v, int part, int64_t coun
 
 // One kernel row: `taps` of its taps from `first` on, over the pixels of one input row.
 // `inside`: no tap leaves the image; `part`: fewer than nr channels are left.
-CV_INLINE void cv_depthwise_taps(cv_tile *acc, cv_depthwise_tile t, const float *row, int64_t first, const float *weights,
-                                 int taps, int mr, int nr, int inside, int part)
+CV_INLINE void cv_depthwise_taps(cv_tile *acc, cv_depthwise_tile t, const float *row, int64_t first,
+                                 const float *weights, int taps, int mr, int nr, int inside, int part)
 {
     const cv_conv_size s = t.size;
     const int64_t channels = cv_ceil_div(s.groups, CV_PANEL) * CV_PANEL;

@@ -32,13 +32,14 @@ typedef struct {
     int64_t batch, m0, m1, n0, n1;
 } cv_gemm_block;
 
-// A tile's place: its rows of A, its panels of B, the part of K, where its sums rest between passes, its part of C.
+// A tile's place: its rows of A, its panels of B, what to bring into the cache meanwhile, the part of K, where its sums
+// rest between passes, its part of C; its number down the column, and how far the next block's panels are, or 0.
 typedef struct {
     cv_gemm_size size;
-    const float *a, *b;
+    const float *a, *b, *ahead;
     int64_t row_stride, k0, k1;
     float *partial;
-    int64_t m0, mb, n0, nb;
+    int64_t m0, mb, n0, nb, number, next;
 } cv_gemm_tile;
 
 CV_INLINE int64_t cv_gemm_row_blocks(cv_gemm_schedule s, int64_t m)
@@ -77,6 +78,20 @@ CV_INLINE cv_gemm_block cv_gemm_unit(cv_gemm_schedule s, cv_gemm_size size, int6
     };
 }
 
+// How far behind a block's panels the next block's are, which its tiles ask for; 0 where units do not go down columns,
+// or where two blocks' panels and the rows of A do not fit in the second cache.
+CV_INLINE int64_t cv_gemm_next(cv_gemm_schedule s, cv_gemm_size size, cv_gemm_block block, int64_t rows)
+{
+    const int64_t wide = block.n1 - block.n0, floats = (2 * wide + cv_least(rows, size.m)) * size.k;
+    return s.columns_outer && block.n1 < size.n && floats * 4 <= CV_AHEAD_BYTES ? wide * size.k : 0;
+}
+
+// The share of it that a tile asks for: together the first nr / 8 tiles of a column ask for nr columns.
+CV_INLINE const float *cv_gemm_ahead(const float *b, int64_t k, int64_t next, int64_t number, int nr)
+{
+    return next != 0 && number < nr / 8 ? b + next + number * k * 8 : b;
+}
+
 // Floats of one unit's partial sums.
 CV_INLINE int64_t cv_gemm_partial_floats(cv_gemm_schedule s)
 {
@@ -96,7 +111,7 @@ CV_INLINE void cv_gemm_sum_tile(cv_gemm_tile t, float *tile, int mr, int nr)
         cv_tile_zero(&acc, mr, nr);
     else
         cv_tile_load(&acc, t.partial, mr, nr);
-    cv_tile_madd(&acc, rows, t.b + t.k0 * CV_PANEL, t.size.k * CV_PANEL, t.k1 - t.k0, mr, nr);
+    cv_tile_madd(&acc, rows, t.b + t.k0 * CV_PANEL, t.size.k * CV_PANEL, t.k1 - t.k0, t.ahead, mr, nr);
     cv_tile_store(&acc, tile, mr, nr);
 }
 
@@ -136,6 +151,7 @@ CV_INLINE float *cv_gemm_do_column(cv_gemm_tile t, cv_gemm_sum *full, cv_gemm_su
     int64_t left = t.mb;
     for (; left > 0; left -= mr) {
         t.mb = cv_least(left, mr);
+        t.ahead = cv_gemm_ahead(t.b, t.size.k, t.next, t.number++, nr);
         cv_gemm_do_tile(t, left <= mr / 2 ? half : full, mr, nr, epilogue, ctx);
         t.a += mr * t.row_stride;
         t.partial += mr * nr;
@@ -162,13 +178,15 @@ CV_INLINE void cv_gemm_do_pass(cv_gemm_tile t, cv_gemm_sum *const *full, cv_gemm
 
 // A block: `b` are its own panels.
 CV_INLINE void cv_gemm_do_block(cv_gemm_schedule s, const cv_gemm_sums *sums, cv_gemm_size size, cv_matrix a,
-                                const float *b, cv_gemm_block block, float *partial, cv_epilogue *epilogue, void *ctx)
+                                const float *b, int64_t next, cv_gemm_block block, float *partial,
+                                cv_epilogue *epilogue, void *ctx)
 {
     const int64_t rows = block.m1 - block.m0;
     cv_gemm_tile t = {
         .a = a.data + block.batch * a.batch_stride + block.m0 * a.row_stride, .b = b,
         .size = size, .row_stride = a.row_stride, .k1 = size.k, .partial = partial,
         .m0 = block.batch * size.m + block.m0, .mb = rows, .n0 = block.n0,
+        .number = block.m0 / s.mr, .next = next,
     };
     if (size.m == 1) {
         cv_gemm_do_pass(t, sums->one, sums->one, block.n1, 0, 1, 64, epilogue, ctx);
@@ -192,7 +210,8 @@ CV_INLINE void cv_gemm(cv_gemm_schedule s, cv_gemm_sums sums, cv_gemm_size size,
 {
     for (int64_t unit = begin; unit < end; unit++) {
         const cv_gemm_block block = cv_gemm_unit(s, size, unit);
-        cv_gemm_do_block(s, &sums, size, a, b + block.n0 * size.k, block, partial, epilogue, ctx);
+        const int64_t next = cv_gemm_next(s, size, block, s.mb);
+        cv_gemm_do_block(s, &sums, size, a, b + block.n0 * size.k, next, block, partial, epilogue, ctx);
     }
 }
 
@@ -229,6 +248,6 @@ CV_INLINE void cv_gemm_activations(cv_gemm_schedule s, cv_gemm_sums sums, cv_gem
             batch = block.batch;
             column = block.n0;
         }
-        cv_gemm_do_block(s, &sums, size, a, panels, block, scratch, epilogue, ctx);
+        cv_gemm_do_block(s, &sums, size, a, panels, 0, block, scratch, epilogue, ctx);
     }
 }

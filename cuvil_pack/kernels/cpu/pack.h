@@ -27,10 +27,14 @@ CV_INLINE void cv_pack_rows(float *panels, const float *b, int64_t stride, int64
 // to[4][CV_PANEL-strided] = the transpose of from[4][stride].
 CV_INLINE void cv_transpose_4x4(float *to, const float *from, int64_t stride)
 {
-    const cv_vec4 r0 = *(const cv_vec4_unaligned *)(from + 0 * stride), r1 = *(const cv_vec4_unaligned *)(from + 1 * stride);
-    const cv_vec4 r2 = *(const cv_vec4_unaligned *)(from + 2 * stride), r3 = *(const cv_vec4_unaligned *)(from + 3 * stride);
-    const cv_vec4 low01 = __builtin_shufflevector(r0, r1, 0, 4, 1, 5), high01 = __builtin_shufflevector(r0, r1, 2, 6, 3, 7);
-    const cv_vec4 low23 = __builtin_shufflevector(r2, r3, 0, 4, 1, 5), high23 = __builtin_shufflevector(r2, r3, 2, 6, 3, 7);
+    const cv_vec4 r0 = *(const cv_vec4_unaligned *)(from + 0 * stride);
+    const cv_vec4 r1 = *(const cv_vec4_unaligned *)(from + 1 * stride);
+    const cv_vec4 r2 = *(const cv_vec4_unaligned *)(from + 2 * stride);
+    const cv_vec4 r3 = *(const cv_vec4_unaligned *)(from + 3 * stride);
+    const cv_vec4 low01 = __builtin_shufflevector(r0, r1, 0, 4, 1, 5);
+    const cv_vec4 high01 = __builtin_shufflevector(r0, r1, 2, 6, 3, 7);
+    const cv_vec4 low23 = __builtin_shufflevector(r2, r3, 0, 4, 1, 5);
+    const cv_vec4 high23 = __builtin_shufflevector(r2, r3, 2, 6, 3, 7);
     *(cv_vec4 *)(to + 0 * CV_PANEL) = __builtin_shufflevector(low01, low23, 0, 1, 4, 5);
     *(cv_vec4 *)(to + 1 * CV_PANEL) = __builtin_shufflevector(low01, low23, 2, 3, 6, 7);
     *(cv_vec4 *)(to + 2 * CV_PANEL) = __builtin_shufflevector(high01, high23, 0, 1, 4, 5);

@@ -72,14 +72,16 @@ CV_INLINE void cv_tile_step(cv_tile *acc, const float *const *rows, const float 
 }
 
 // acc[mr][nr] += rows[mr][k] * b[k][nr]. `b` is the tile's first panel, the next one lies `panel` floats further.
+// On the way it brings 8 * depth floats from `ahead` on into the second cache.
 // The barrier keeps the loads of a step behind the one before: hoisted together they spill the sums.
 CV_INLINE void cv_tile_madd(cv_tile *acc, const float *const *rows, const float *b, int64_t panel, int64_t depth,
-                            int mr, int nr)
+                            const float *ahead, int mr, int nr)
 {
     int64_t k = 0;
     CV_NO_UNROLL
     for (; k + 2 <= depth; k += 2) {
         cv_tile_step(acc, rows, b, panel, k, mr, nr);
+        __builtin_prefetch(ahead + k * 8, 0, 2);
         __asm__ volatile("" ::: "memory");
         cv_tile_step(acc, rows, b, panel, k + 1, mr, nr);
     }

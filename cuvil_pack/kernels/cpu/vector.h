@@ -21,6 +21,9 @@
 #define CV_LANES 4
 #endif
 
+// What a kernel counts on in the second cache.
+#define CV_AHEAD_BYTES (CV_LANES == 16 ? 5 << 18 : 1 << 19)
+
 // Columns of one panel of packed weights, the same for every lane width.
 #define CV_PANEL 16
 
