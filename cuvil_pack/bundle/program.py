@@ -29,7 +29,7 @@ def program(plans: dict[str, Plan]) -> str:
 
 
 def _entry(name: str, plan: Plan) -> str:
-    constants = [f"    const int64_t {s.name} = sizes[CV_SIZE_{s.name}]; (void){s.name};" for s in plan.sizes]
+    constants = [f"    const int64_t size_{s.name} = sizes[CV_SIZE_{s.name}]; (void)size_{s.name};" for s in plan.sizes]
     scratch = (
         f"    uint8_t *scratch = call->arena + {c_dim(plan.activations)} + thread * (int64_t)({c_dim(plan.scratch)});"
     )

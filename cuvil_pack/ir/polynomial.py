@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
+INDEX = "$"
+
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
@@ -103,8 +105,8 @@ def named(name: str, lo: int = 1, hi: int | None = None) -> Expr:
 
 
 def index(name: str, extent: Dim) -> Expr:
-    """A loop index that runs over `[0, extent)`."""
-    return Expr((((Symbol(name, 0, extent - 1),), 1),))
+    """A loop index that runs over `[0, extent)`; its symbol has a name that no size can have."""
+    return Expr((((Symbol(INDEX + name, 0, extent - 1),), 1),))
 
 
 def terms_of(d: Dim) -> tuple[tuple[Monomial, int], ...]:
@@ -159,15 +161,19 @@ def symbols(d: Dim) -> set[Symbol]:
     return found
 
 
-def to_string(d: Dim, call: Callable[[Call, Callable[[Dim], str]], str] | None = None) -> str:
-    """Python text of a size; `call` writes the calls for another language."""
+def to_string(
+    d: Dim,
+    call: Callable[[Call, Callable[[Dim], str]], str] | None = None,
+    symbol: Callable[[Symbol], str] = lambda s: s.name,
+) -> str:
+    """Python text of a size; `call` and `symbol` write calls and names for another language."""
 
     def write(x: Dim) -> str:
         if isinstance(x, int):
             return str(x)
         text = ""
         for m, c in x.terms:
-            factors = [_write_atom(a, call or _python_call, write) for a in m]
+            factors = [symbol(a) if isinstance(a, Symbol) else (call or _python_call)(a, write) for a in m]
             if abs(c) != 1 or not factors:
                 factors.insert(0, str(abs(c)))
             sign = ("-" if c < 0 else "") if not text else (" - " if c < 0 else " + ")
@@ -175,10 +181,6 @@ def to_string(d: Dim, call: Callable[[Call, Callable[[Dim], str]], str] | None =
         return text
 
     return write(d)
-
-
-def _write_atom(a: Atom, call: Callable[[Call, Callable[[Dim], str]], str], write: Callable[[Dim], str]) -> str:
-    return a.name if isinstance(a, Symbol) else call(a, write)
 
 
 def _python_call(c: Call, write: Callable[[Dim], str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..ir.polynomial import INDEX
 from ..ir.scalar import Loop
 from ..ir.size import Call, Dim, Expr, Symbol, is_nonnegative, to_string
 
@@ -25,7 +26,12 @@ def c_dim(d: Dim) -> str:
             return f"(({inner(a)}) / ({inner(b)}))"
         return f"cv_floordiv_i64({inner(a)}, {inner(b)})"
 
-    return to_string(d, write)
+    return to_string(d, write, c_name)
+
+
+def c_name(s: Symbol) -> str:
+    """The C variable of a loop index or a size: whatever users call their sizes, no other name is the same."""
+    return s.name.removeprefix(INDEX) if s.name.startswith(INDEX) else f"size_{s.name}"
 
 
 def sole_symbol(d: Dim) -> Symbol:
@@ -37,7 +43,7 @@ def sole_symbol(d: Dim) -> Symbol:
 
 
 def sole_name(symbol: Symbol | None) -> str | None:
-    return None if symbol is None else symbol.name
+    return None if symbol is None else c_name(symbol)
 
 
 def indented(lines: list[str]) -> list[str]:
@@ -45,7 +51,7 @@ def indented(lines: list[str]) -> list[str]:
 
 
 def for_loop(loop: Loop, body: list[str]) -> list[str]:
-    name = sole_symbol(loop.index).name
+    name = c_name(sole_symbol(loop.index))
     return [f"for (int64_t {name} = 0; {name} < {c_dim(loop.extent)}; {name}++) {{", *indented(body), "}"]
 
 
@@ -57,7 +63,7 @@ def lane_loop(body: list[str], name: str | None) -> list[str]:
 
 def strip_loop(loop: Loop, body: list[str]) -> list[str]:
     """A loop in strips of LANES elements, and what is left."""
-    name, extent = sole_symbol(loop.index).name, c_dim(loop.extent)
+    name, extent = c_name(sole_symbol(loop.index)), c_dim(loop.extent)
     strip = [f"const int64_t {name} = first + lane;", *body]
     return [
         "{",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ..ir.graph import Graph, Node, Result, Value
 from ..ir.size import Dim
 from ..ops.view import flatten_index
-from .blocks import indented, sole_symbol
+from .blocks import c_name, indented, sole_symbol
 from .loops import names, size_lines, store
 from .lower import Level, Lowering, stored_type
 from .strides import is_view
@@ -106,9 +106,9 @@ def epilogue(body: Graph, anchor: Node, name: str, row: Dim, column: Dim, at: tu
         *size_lines(body),
         *lowering.levels[0].lines,
         "for (int64_t i = 0; i < mb; i++) {",
-        *indented([f"const int64_t {m.name} = m0 + i;", *over_rows.lines]),
+        *indented([f"const int64_t {c_name(m)} = m0 + i;", *over_rows.lines]),
         "    for (int64_t j = 0; j < nb; j++) {",
-        *indented(indented([f"const int64_t {n.name} = n0 + j;", *inner])),
+        *indented(indented([f"const int64_t {c_name(n)} = n0 + j;", *inner])),
         "    }",
         "}",
     ]

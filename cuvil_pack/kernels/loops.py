@@ -10,7 +10,7 @@ from ..ir.size import Dim, atom, ceildiv, evaluate, index, product, symbols, upp
 from ..ir.types import DType
 from ..ops.view import flatten_index, unflatten_index
 from ..targets import Target
-from .blocks import LANES, c_dim, indented, lane_loop, sole_symbol
+from .blocks import LANES, c_dim, c_name, indented, lane_loop, sole_symbol
 from .lower import Lowering, element, expand, stored_type
 from .strides import coefficient, divides
 from .template import Schedule, Source, Template, size_names, template
@@ -32,7 +32,7 @@ def names(body: Graph) -> dict[Input, str]:
 
 def size_lines(body: Graph) -> list[str]:
     """Named sizes as C constants; `CV_SIZE_<name>` is the place of a size in the call."""
-    return [f"const int64_t {n} = sizes[CV_SIZE_{n}];" for n in size_names(body)]
+    return [f"const int64_t size_{n} = sizes[CV_SIZE_{n}];" for n in size_names(body)]
 
 
 def comment(body: Graph) -> list[str]:
@@ -204,10 +204,10 @@ def _unit(lowering: Lowering, outer: list[Loop], inner: Loop, blocks: Dim, block
     lines = []
     position: Dim = index("unit", 1 << 62)
     for loop, at in zip(outer, unflatten_index(position, (*(o.extent for o in outer), blocks)), strict=False):
-        lines.append(f"const int64_t {sole_symbol(loop.index).name} = {c_dim(at) if at != 0 else '0'};")
+        lines.append(f"const int64_t {c_name(sole_symbol(loop.index))} = {c_dim(at) if at != 0 else '0'};")
     for level in lowering.levels[1:-1]:
         lines += level.lines
-    name, extent = sole_symbol(inner.index).name, c_dim(inner.extent)
+    name, extent = c_name(sole_symbol(inner.index)), c_dim(inner.extent)
     start = "0" if blocks == 1 else f"unit % ({c_dim(blocks)}) * {block}"
     lines.append(f"const int64_t first = {start};")
     if lowering.lane_blocks:

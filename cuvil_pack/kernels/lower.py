@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..ir.graph import Graph, Input, Node, Number, Result, Value
+from ..ir.polynomial import INDEX
 from ..ir.scalar import FLOAT_FUNCTIONS, REDUCTIONS, Loop, Scalar, cast
-from ..ir.size import Dim, Expr, Symbol, atom, index, is_nonnegative, symbols
+from ..ir.size import Dim, Expr, Symbol, index, is_nonnegative, symbols
 from ..ir.types import DType, TensorType
 from ..ops.view import flatten_index
 from .blocks import LANES, c_dim, for_loop, lane_loop, sole_name, sole_symbol, strip_loop
@@ -222,14 +223,14 @@ class Lowering:
         raw = self.scalar(cast(i, DType.I64))
         for level in self.levels:
             if ("index", raw, extent) in level.memo:
-                return atom(Symbol(level.memo["index", raw, extent], 0, extent - 1))
+                return index(level.memo["index", raw, extent], extent)
         level = self.levels[self.level_of(found)]
         name = self.fresh("at")
         level.lines.append(f"const int64_t {name} = cv_index({raw}, {c_dim(extent)}, fault);")
         level.memo["index", raw, extent] = name
-        self._bound[name] = level
+        self._bound[INDEX + name] = level
         self.faults = True
-        return atom(Symbol(name, 0, extent - 1))
+        return index(name, extent)
 
     def _in_range(self, i: Dim, extent: Dim) -> str:
         tests = []
@@ -282,7 +283,7 @@ class Lowering:
         fresh = []
         for loop in loops:
             old = sole_symbol(loop.index)
-            new = atom(Symbol(self.fresh("k_"), old.lo, old.hi))
+            new = index(self.fresh("k_"), loop.extent)
             change[old] = new
             fresh.append(Loop(new, loop.extent))
         return tuple(fresh), rename(body, change)
