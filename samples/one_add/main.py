@@ -37,7 +37,7 @@ def microseconds(call: Callable[[], object]) -> float:
     return 1e6 * float(np.median(spans))
 
 
-def onnxruntime_call(folder: Path, x: np.ndarray) -> Callable[[], object]:  # type: ignore[type-arg]
+def onnxruntime_call(folder: Path, x: np.ndarray) -> Callable[[], object]:
     """The same model in onnxruntime, one thread, as its documentation calls it."""
     import onnxruntime
 

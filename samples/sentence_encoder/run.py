@@ -27,7 +27,7 @@ SENTENCES = (
 )
 
 
-def embed(session: cuvil_runtime.Session, sentences: tuple[str, ...]) -> np.ndarray:  # type: ignore[type-arg]
+def embed(session: cuvil_runtime.Session, sentences: tuple[str, ...]) -> np.ndarray:
     """One vector of length 1 a sentence: the mean over its tokens."""
     tokenizer = WordPiece(session.assets["tokenizer.json"])
     encoded = [tokenizer.encode(s) for s in sentences]
@@ -37,7 +37,7 @@ def embed(session: cuvil_runtime.Session, sentences: tuple[str, ...]) -> np.ndar
     mask = (ids != 0).astype(np.int64)
     states = session.run({"input_ids": ids, "attention_mask": mask})["last_hidden_state"]
     means = (states * mask[..., None]).sum(axis=1) / mask.sum(axis=1, keepdims=True)
-    return means / np.linalg.norm(means, axis=1, keepdims=True)  # type: ignore[no-any-return]
+    return means / np.linalg.norm(means, axis=1, keepdims=True)
 
 
 def main(bundle: Path) -> int:
