@@ -89,17 +89,19 @@ def _summary(bundle: schema.Bundle, variant: schema.Variant, verbose: bool) -> T
         of = "" if len(plans) == 1 else f" of {name}"
         rows.append((f"peak{of}", _peak(plan, manifest, verbose)))
     rows += [("asset", f"{name}, {nbytes(count)}") for name, count in assets.items()]
-    tolerance = (
-        f", at most {data['tolerance']} relative error in {len(manifest.golden)} recorded calls"
-        if manifest.golden
-        else ""
-    )
     rows += [
-        ("accuracy", manifest.accuracy + tolerance),
+        ("accuracy", manifest.accuracy + _tolerance(manifest)),
         ("producer", f"{manifest.producer}, {report.get('compiler', 'compiler unknown')}"),
         ("file", f"{nbytes(size)} ({size:,} bytes)"),
     ]
     return data, Facts(rows)
+
+
+def _tolerance(manifest: schema.Manifest) -> str:
+    if not manifest.golden:
+        return ""
+    calls = "one recorded call" if len(manifest.golden) == 1 else f"{len(manifest.golden)} recorded calls"
+    return f", relative error at most {max(g.tolerance for g in manifest.golden):.1e} in {calls}"
 
 
 def _spec(spec: schema.Spec) -> dict[str, object]:

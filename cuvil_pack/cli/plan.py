@@ -88,11 +88,10 @@ def _row(step: Mapping[str, object]) -> tuple[str, ...]:
     slots = ", ".join(
         f"{w['kind']} {w['offset']:,}" if isinstance(w["offset"], int) else f"{w['kind']} {w['offset']}" for w in writes
     )
-    place = " ".join(str(step["where"]).split())
     return (
         str(step["step"]),
         " ".join(ops),
-        place,
+        place_text(str(step["where"])),
         str(step["kernel"]),
         str(step["algorithm"]),
         str(step["schedule_text"]),
@@ -101,6 +100,12 @@ def _row(step: Mapping[str, object]) -> tuple[str, ...]:
         _shown(step["flops"], ""),
         slots,
     )
+
+
+def place_text(where: str) -> str:
+    """The user's line without the folders of its file, and without runs of blanks."""
+    file, colon, rest = " ".join(where.split()).partition(":")
+    return f"{file.rpartition('/')[2]}{colon}{rest}"
 
 
 def _shown(value: object, unit: str) -> str:

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from rich.console import Console
 from rich.table import Table as RichTable
@@ -49,7 +50,7 @@ class Screen:
         for n, part in enumerate(parts):
             if n:
                 console.print()
-            _print(console, part)
+            _print(console, part, self.verbose)
 
 
 def _console() -> Console:
@@ -57,11 +58,12 @@ def _console() -> Console:
     return Console(file=sys.stdout, width=width, markup=False, highlight=False, emoji=False)
 
 
-def _print(console: Console, part: Part) -> None:
+def _print(console: Console, part: Part, whole: bool) -> None:
+    """Print one part; a terminal too narrow for a row gets its beginning, or all of it folded where `whole`."""
     if isinstance(part, str):
         console.print(Text(part), soft_wrap=True)
         return
-    table = _table(part)
+    table = _facts(part) if isinstance(part, Facts) else _rows(part, whole)
     if console.is_terminal:
         console.print(table)
         return
@@ -70,18 +72,21 @@ def _print(console: Console, part: Part) -> None:
     console.file.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
 
 
-def _table(part: Table | Facts) -> RichTable:
-    if isinstance(part, Facts):
-        table = RichTable(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-        table.add_column(style="bold", no_wrap=True)
-        table.add_column(overflow="fold")
-        rows: Sequence[Sequence[str]] = part.rows
-    else:
-        table = RichTable(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-        for header in part.headers:
-            right = header in part.right
-            table.add_column(header, justify="right" if right else "left", no_wrap=right, overflow="fold")
-        rows = part.rows
-    for row in rows:
+def _facts(part: Facts) -> RichTable:
+    table = RichTable(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for row in part.rows:
         table.add_row(*map(Text, row))
+    return table
+
+
+def _rows(part: Table, whole: bool) -> RichTable:
+    table = RichTable(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for header in part.headers:
+        right = header in part.right
+        table.add_column(header, justify="right" if right else "left", no_wrap=right)
+    overflow: Literal["fold", "ellipsis"] = "fold" if whole else "ellipsis"
+    for row in part.rows:
+        table.add_row(*(Text(cell, no_wrap=not whole, overflow=overflow) for cell in row))
     return table
