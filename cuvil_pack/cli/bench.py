@@ -15,9 +15,8 @@ from ..targets import TARGETS
 from .ceilings import Ceilings, measure
 from .command import declare, entry_option, file_argument, size_option, threads_option, variant_option
 from .dims import by_name
-from .feeds import Feeds
+from .feeds import Feeds, without_files
 from .reading import at
-from .run import chosen
 from .screen import Facts, Screen, Table
 from .units import microseconds, percent, scaled
 
@@ -64,7 +63,7 @@ def command(
     larger of operations over the machine's peak and bytes over its bandwidth, both measured in this run; a step cannot
     take less.
     """
-    feeds = chosen(file, entry, by_name(dims), False)
+    feeds = without_files(file, entry, by_name(dims), False)
     with cuvil_runtime.load(file, threads, variant) as session:
         called = session.entries[entry]
         sizes = _sizes(called.inputs, feeds)

@@ -32,6 +32,12 @@ def from_files(pairs: Sequence[str]) -> Feeds:
     return feeds
 
 
+def without_files(file: str, entry: str, sizes: Mapping[str, int], is_random: bool) -> Feeds:
+    """Random inputs where sizes are given or randomness is asked for, else those of the first recorded call."""
+    with schema.Bundle(file) as bundle:
+        return random(bundle, entry, sizes) if is_random or sizes else from_golden(bundle, entry)
+
+
 def from_golden(bundle: schema.Bundle, entry: str) -> Feeds:
     """The inputs of the first recorded call of an entry."""
     called = entry_of(bundle.manifest, entry)

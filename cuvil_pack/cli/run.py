@@ -6,12 +6,11 @@ from pathlib import Path
 
 import click
 import cuvil_runtime
-import cuvil_schema as schema
 import numpy as np
 
 from .command import declare, entry_option, file_argument, size_option, threads_option, variant_option
 from .dims import by_name
-from .feeds import Array, Feeds, from_files, from_golden, random, saved
+from .feeds import Array, from_files, saved, without_files
 from .screen import Screen, Table
 
 EXAMPLES = """\
@@ -44,7 +43,7 @@ def command(
     if feeds and (is_random or dims):
         raise click.UsageError("inputs come from files or are random, not both")
     with cuvil_runtime.load(file, threads, variant) as session:
-        arrays = from_files(feeds) or chosen(file, entry, by_name(dims), is_random)
+        arrays = from_files(feeds) or without_files(file, entry, by_name(dims), is_random)
         outputs = session.run(arrays, entry=entry)
         ran = {"variant": session.variant, "threads": session.threads}
     if out is not None:
@@ -55,12 +54,6 @@ def command(
     written = [f"written to {out}"] if out is not None else []
     screen.show(data, table, *written)
     return 0
-
-
-def chosen(file: str, entry: str, sizes: dict[str, int], is_random: bool) -> Feeds:
-    """Random inputs where sizes are given or randomness is asked for, else those of the first recorded call."""
-    with schema.Bundle(file) as bundle:
-        return random(bundle, entry, sizes) if is_random or sizes else from_golden(bundle, entry)
 
 
 def _described(array: Array) -> dict[str, object]:
