@@ -165,12 +165,15 @@ def _facts(
     ]
     if ceilings is None:
         return facts
-    speeds = ", ".join(f"{scaled(speed, 'B/s')} of {scaled(size, 'B')}" for size, speed in ceilings.bandwidth)
+    speeds = ", ".join(f"{scaled(speed, 'B/s')} from {scaled(size, 'B')}" for size, speed in ceilings.bandwidth)
     ratio = f", the call takes {median / floor:.2f} times that" if floor else ""
     return [
         *facts,
         ("floor", microseconds(floor) + ratio),
-        ("machine", f"{scaled(ceilings.flops, 'FLOP/s')}; a thread reads {speeds}"),
+        (
+            "machine",
+            f"{scaled(ceilings.flops, 'FLOP/s')}; bytes read, by what each thread reads again and again: {speeds}",
+        ),
     ]
 
 
