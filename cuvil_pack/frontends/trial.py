@@ -56,7 +56,9 @@ def called(graph: Graph, call: Callable[..., Any], args: Any, kwargs: Any) -> Ex
     if exact is None or [a.shape for a in exact] != [a.shape for a in outputs]:
         return example
     noise = max((_distance(a, e) for a, e in zip(outputs, exact, strict=True) if a.dtype.kind == "f"), default=0.0)
-    return Example(graph.name, inputs, tuple(e.astype(a.dtype) for a, e in zip(outputs, exact, strict=True)), noise)
+    with np.errstate(over="ignore"):
+        rounded = tuple(e.astype(a.dtype) for a, e in zip(outputs, exact, strict=True))
+    return Example(graph.name, inputs, rounded, noise)
 
 
 def _arrays(results: Any) -> tuple[Array, ...]:

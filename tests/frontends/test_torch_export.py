@@ -173,6 +173,11 @@ def test_a_table_bounds_a_size_without_end() -> None:
     assert [(s.name, s.hi) for s in found.sizes()] == [("seq", 16)]
 
 
+def test_a_size_without_a_range_begins_where_the_model_can_take_it() -> None:
+    found = graph(nn.Conv1d(3, 4, 5), torch.randn(2, 3, 9), dynamic_shapes=({2: "length"},))
+    assert [(s.name, s.lo, s.hi) for s in found.sizes()] == [("length", 5, None)]
+
+
 class Tied(nn.Module):
     def __init__(self) -> None:
         super().__init__()
