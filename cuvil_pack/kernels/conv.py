@@ -124,7 +124,7 @@ def _epilogue(body: Graph, found: Images, name: str, wide: int) -> list[str]:
     shape = found.node.types[0].shape
     row, column = index("m", found.pixels), index("n", found.groups * found.filters)
     at = (*unflatten_index(row, shape[:-1]), column if shape[-1] != 1 else 0)
-    return epilogue(body, found.node, name, row, column, at, wide)
+    return epilogue(body, found.node, name, row, column, at, wide, found.depthwise)
 
 
 def schedules(body: Graph, target: Target) -> list[tuple[Schedule, float]]:
@@ -146,7 +146,7 @@ def schedules(body: Graph, target: Target) -> list[tuple[Schedule, float]]:
 def _depthwise_schedules(found: Images, target: Target) -> list[tuple[Schedule, float]]:
     seconds = 2.0 * nominal(found.pixels) * found.groups * found.depth / target.peak_flops * 4
     mr = 4 if target.vector_registers < 32 else 7
-    nr = max(16, target.lanes)
+    nr = max(16, 2 * target.lanes)
     return [({"mr": mr, "nr": nr, "nb": 64}, seconds)]
 
 

@@ -73,10 +73,12 @@ def gathered(body: Graph, name: str) -> str:
     return f"{name}_arguments arguments = {{{', '.join(fields)}}};"
 
 
-def epilogue(body: Graph, anchor: Node, name: str, row: Dim, column: Dim, at: tuple[Dim, ...], wide: int) -> list[str]:
+def epilogue(
+    body: Graph, anchor: Node, name: str, row: Dim, column: Dim, at: tuple[Dim, ...], wide: int, inline: bool = False
+) -> list[str]:
     """The epilogue of a kernel: rows `row` and columns `column` of a tile lie at index `at` of the heavy op's result.
 
-    Most tiles have `wide` columns.
+    Most tiles have `wide` columns; `inline` is for kernels with little work a tile.
     """
 
     def tile(index: tuple[Dim, ...]) -> str:
@@ -120,7 +122,7 @@ def epilogue(body: Graph, anchor: Node, name: str, row: Dim, column: Dim, at: tu
         "{",
         *indented(lines),
         "}",
-        f"static __attribute__((noinline)) void {name}_epilogue(void *ctx, {tile_of})",
+        f"{'CV_INLINE' if inline else 'static __attribute__((noinline))'} void {name}_epilogue(void *ctx, {tile_of})",
         "{",
         f"    if (nb == {wide})",
         f"        {name}_finish(ctx, {passed}, {wide});",

@@ -17,6 +17,10 @@ from .strides import Strided, strided
 from .template import Packing, Schedule, Source, Template, template
 from .tiles import shared_sums, sums_table, tile_seconds, tiles
 
+TALL = 512
+LARGE = 1 << 16
+"""Weights of this many elements are read once for all of up to TALL rows, a column of tiles after the other."""
+
 
 @dataclass(frozen=True)
 class Product:
@@ -103,7 +107,8 @@ def schedules(body: Graph, target: Target) -> list[tuple[Schedule, float]]:
     result: list[tuple[Schedule, float]] = []
     for mr, nr in tiles(target):
         seconds = nominal(found.batch) * tile_seconds(m, n, k, mr, nr, target)
-        result.append(({"mr": mr, "nr": nr, "mb": mr * 4, "nb": nr * 2, "kc": 0, "columns_outer": 1}, seconds))
+        blocks = {"mb": TALL // mr * mr, "nb": nr} if m <= TALL and k * n >= LARGE else {"mb": mr * 4, "nb": nr * 2}
+        result.append(({"mr": mr, "nr": nr, "kc": 0, "columns_outer": 1, **blocks}, seconds))
     return result
 
 

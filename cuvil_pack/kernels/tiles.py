@@ -22,8 +22,8 @@ def tile_seconds(m: int, n: int, k: int, mr: int, nr: int, target: Target) -> fl
     rows = m - left + (0 if left == 0 else mr // 2 if left <= mr // 2 else mr)
     columns = -(-n // WIDTH) * WIDTH if n % nr else n
     vectors = nr / target.lanes
-    loads = (mr + vectors) / (mr * vectors)
-    return 2.0 * rows * columns * k * (1 + 0.3 * loads) / target.peak_flops
+    loads = 0.5 / vectors**2 + 0.6 / mr
+    return 2.0 * rows * columns * k * (1 + loads) / target.peak_flops
 
 
 def widths(nr: int) -> tuple[int, int, int]:
