@@ -61,7 +61,8 @@ def pack_model(model: Model, chosen: Options, watch: Watch = silent) -> Path:
         report = _report(model, chosen)
         fill(temporary, bundle(kernels, sizes, variants, chosen.accuracy, chosen.tolerance, report))
         watch(Stage("prove", 0, 1))
-        prove(temporary)
+        error = max((c["error"] for c in prove(temporary)["compared"]), default=None)
+        watch(Stage("prove", 1, 1, "" if error is None else f"largest error {error:.1e}"))
     watch(Stage("done", 1, 1, str(chosen.output)))
     return chosen.output
 
@@ -146,3 +147,5 @@ def _check_output(output: Path) -> None:
         raise OutputError(f"{output}: there is no folder {output.parent}")
     if output.is_dir():
         raise OutputError(f"{output}: is a folder")
+    with published(output) as probe:
+        probe.unlink()
