@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -35,10 +35,15 @@ def options(
     output: str | Path,
     dims: Mapping[str, int | Range] | None = None,
     dynamic_shapes: Any = None,
-    targets: tuple[str, ...] = DEFAULT_TARGETS,
+    targets: str | Sequence[str] = DEFAULT_TARGETS,
     accuracy: str = "standard",
 ) -> Options:
     """Options from what a caller wrote."""
+    if not isinstance(output, str | Path):
+        raise PackError(f"output is a path, not {output!r}")
+    if dims is not None and not isinstance(dims, Mapping):
+        raise PackError(f"dims maps names to ranges, such as {{'batch': (1, 32)}}; it is {dims!r}")
+    targets = (targets,) if isinstance(targets, str) else tuple(targets)
     if accuracy not in ACCURACY:
         raise PackError(f"accuracy {accuracy!r}: choose {' or '.join(ACCURACY)}")
     unknown = [t for t in targets if t not in TARGETS]
@@ -49,7 +54,13 @@ def options(
 
 
 def _range(name: str, given: int | Range) -> Range:
-    lo, hi = (given, given) if isinstance(given, int) else given
+    match given:
+        case int():
+            lo, hi = given, given
+        case (int() as lo, int() | None as hi):
+            pass
+        case _:
+            raise PackError(f"dim {name}: a number or a range (least, most) is wanted, not {given!r}")
     if lo < 0 or (hi is not None and hi < lo):
         raise PackError(f"dim {name}: {lo}..{hi} is no range of sizes")
     return lo, hi

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any
 from . import frontends, passes
 from .bundle.plan import plan
 from .bundle.program import program
-from .bundle.write import Variant, bundle, fill, published, weight_offsets
+from .bundle.write import Variant, bundle, fill, probe, published, weight_offsets
 from .errors import OutputError, ProofError
 from .ir.graph import Graph, Model
 from .ir.size import Symbol
@@ -35,7 +35,7 @@ def pack(
     output: str | Path,
     dims: Mapping[str, int | Range] | None = None,
     dynamic_shapes: Any = None,
-    targets: tuple[str, ...] = DEFAULT_TARGETS,
+    targets: str | Sequence[str] = DEFAULT_TARGETS,
     accuracy: str = "standard",
     watch: Watch = silent,
 ) -> Path:
@@ -147,5 +147,4 @@ def _check_output(output: Path) -> None:
         raise OutputError(f"{output}: there is no folder {output.parent}")
     if output.is_dir():
         raise OutputError(f"{output}: is a folder")
-    with published(output) as probe:
-        probe.unlink()
+    probe(output)

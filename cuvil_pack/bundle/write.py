@@ -78,11 +78,14 @@ def bundle(
 
 
 def allowed(e: Example, tolerance: float) -> float:
-    """The error a golden call may have: that of the accuracy class, or twice that of the model's own single precision.
+    """The error a golden call may have: that of the accuracy class, or twice that of the model's own precision.
 
-    The latter is rounded up to a power of two, so that it does not differ from run to run.
+    The latter is rounded up to a power of two, so that it does not differ from run to run; half precision has at least
+    four of its steps.
     """
-    return tolerance if 2 * e.noise <= tolerance else 2.0 ** math.ceil(math.log2(2 * e.noise))
+    half = max((4.0 * float(np.finfo(a.dtype).eps) for a in e.outputs if a.dtype == np.float16), default=0.0)
+    least = max(tolerance, half)
+    return least if 2 * e.noise <= least else 2.0 ** math.ceil(math.log2(2 * e.noise))
 
 
 def _most(s: Symbol) -> int | None:
@@ -165,18 +168,27 @@ def _step(s: Step) -> schema.Step:
     )
 
 
+def probe(output: Path) -> None:
+    """Raises OutputError where no file can be made beside `output`."""
+    _temporary(output).unlink()
+
+
+def _temporary(output: Path) -> Path:
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{output.name}.", suffix=".tmp", dir=output.parent)
+    except OSError as e:
+        raise OutputError(f"{output}: cannot be written: {e.strerror}") from None
+    os.close(handle)
+    return Path(name)
+
+
 @contextlib.contextmanager
 def published(output: Path) -> Iterator[Path]:
     """A temporary file beside `output`; it takes its name when the block ends well, and is gone when it does not.
 
     Raises OutputError where the folder cannot be written.
     """
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{output.name}.", suffix=".tmp", dir=output.parent)
-    except OSError as e:
-        raise OutputError(f"{output}: cannot be written: {e.strerror}") from None
-    os.close(handle)
-    temporary = Path(name)
+    temporary = _temporary(output)
     try:
         yield temporary
         temporary.chmod(0o666 & ~_umask())

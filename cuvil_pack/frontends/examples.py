@@ -124,7 +124,18 @@ def as_range(name: str, given: Range) -> tuple[int, int | None]:
 Ranges = Mapping[str, tuple[int, int | None]]
 
 
+def _check_tree(arguments: Mapping[str, Any], dynamic_shapes: Any) -> None:
+    """Raises ExampleMismatch where the shapes name what is no argument, or are more than there are arguments."""
+    if isinstance(dynamic_shapes, Mapping):
+        strange = [str(k) for k in dynamic_shapes if k not in arguments]
+        if strange:
+            raise ExampleMismatch(f"dynamic_shapes names {', '.join(strange)}; arguments are {', '.join(arguments)}")
+    elif dynamic_shapes is not None and len(dynamic_shapes) > len(arguments):
+        raise ExampleMismatch(f"dynamic_shapes has {len(dynamic_shapes)} entries for {len(arguments)} arguments")
+
+
 def _leaves(arguments: Mapping[str, Any], dynamic_shapes: Any, ranges: Ranges) -> Iterator[Leaf]:
+    _check_tree(arguments, dynamic_shapes)
     for n, (name, value) in enumerate(arguments.items()):
         if dynamic_shapes is None:
             yield from (Leaf(p, v, _by_convention(v, ranges)) for p, v, _ in _walk(name, value, None))

@@ -86,8 +86,8 @@ def epilogue(
             raise TypeError(f"the epilogue reads {index}, the tile is {at}")
         return "sum"
 
-    lowering = Lowering(names(body), {Result(anchor): tile})
     m, n = sole_symbol(row), sole_symbol(column)
+    lowering = Lowering(names(body), {Result(anchor): tile}, frozenset({m, n}))
     lowering.levels += [Level(m), Level(n)]
     place = flatten_index(destination(body, anchor, at), body.outputs[0].type.shape)
     text = lowering.value(body.outputs[0], destination(body, anchor, at))

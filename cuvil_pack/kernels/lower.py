@@ -83,20 +83,24 @@ class Lowering:
     """Writes the statements that compute elements of a body's values.
 
     `levels` is the nest of loops around the statement being written, outermost first; the caller opens and closes the
-    loops that run over a result, reductions open their own. `given` says how values already computed are read.
+    loops that run over a result, reductions open their own. `given` says how values already computed are read, which is
+    possible only `inside` the loops of these symbols.
     """
 
     def __init__(
-        self, names: Mapping[Input, str], given: Mapping[Value, Callable[[tuple[Dim, ...]], str]] | None = None
+        self,
+        names: Mapping[Input, str],
+        given: Mapping[Value, Callable[[tuple[Dim, ...]], str]] | None = None,
+        inside: frozenset[Symbol] = frozenset(),
     ):
         self.names = names
         self.given = dict(given or {})
+        self.inside = inside
         self.levels = [Level()]
         self.lane: Symbol | None = None
         self.lane_blocks: list[str] = []
         self.faults = False
         self._count = 0
-        self._home: dict[str, Level] = {}
         self._bound: dict[str, Level] = {}
         self._depends: dict[Hashable, frozenset[Symbol]] = {}
 
@@ -133,7 +137,8 @@ class Lowering:
                 self._depends[key] = self.depends(element(value.node, index))
             else:
                 shape = value.type.shape
-                self._depends[key] = frozenset().union(*map(symbols, (*index, *shape[1:])))
+                loops = self.inside if value in self.given else frozenset[Symbol]()
+                self._depends[key] = loops.union(*map(symbols, (*index, *shape[1:])))
         return self._depends[key]
 
     def level_of(self, found: frozenset[Symbol]) -> int:

@@ -16,12 +16,13 @@ from .merge import merge
 from .narrow import narrow
 from .pack_weights import pack_weights
 from .recover import recover
+from .separate import separate
 from .simplify import simplify
 
 Pass = Callable[[Graph], Graph]
 Progress = Callable[[str, Graph], None]
 
-PASSES: tuple[Pass, ...] = (simplify, fold, recover, layout, fold, narrow, merge, bake, fuse, pack_weights)
+PASSES: tuple[Pass, ...] = (simplify, fold, recover, layout, fold, narrow, merge, bake, fuse, pack_weights, separate)
 
 
 def run(

@@ -74,7 +74,7 @@ class _Grouping:
             if is_view(node):
                 continue
             wanted |= {v for n, v in enumerate(node.inputs) if _is_view_result(v) and not reads_through(node, n)}
-        return {_memory(v) for v in wanted if _is_view_result(v)}
+        return {memory(v) for v in wanted if _is_view_result(v)}
 
     # -- where a node goes
 
@@ -183,11 +183,11 @@ class _Grouping:
                 made = kernel.node(*map(outer, arguments), body=body)
             results = made if isinstance(made, tuple) else (made,)
             new |= {Result(group.root, i): r for i, r in enumerate(results)}
-        return _separate(self.graph.with_outputs({r: outer(r) for r in self.graph.roots}))
+        return self.graph.with_outputs({r: outer(r) for r in self.graph.roots})
 
     def _in_memory(self, value: Value) -> bool:
         """Whether the elements of a value lie in order somewhere: a kernel computes it, or what it is a reshape of."""
-        root = _memory(value)
+        root = memory(value)
         return not isinstance(root, Result) or root.node in self.of
 
     def _body(self, group: Group) -> tuple[Graph, list[Value]]:
@@ -229,7 +229,7 @@ def _is_view_result(value: Value) -> bool:
     return isinstance(value, Result) and is_view(value.node)
 
 
-def _memory(value: Value) -> Value:
+def memory(value: Value) -> Value:
     """A reshape lies where its source does."""
     while isinstance(value, Result) and value.node.op.name == "reshape":
         value = value.node.inputs[0]
@@ -262,27 +262,3 @@ def _takes_light(node: Node) -> bool:
 
 def _place_of(group: Group) -> Where:
     return (group.heavy or group.root).where
-
-
-def _separate(graph: Graph) -> Graph:
-    """Give each output a kernel of its own where it is an input, a constant, or shares memory with another output."""
-    taken: set[Value] = set()
-    new: list[Value] = []
-    for output in graph.outputs:
-        root = _memory(output)
-        if isinstance(root, Result) and root not in taken:
-            taken.add(root)
-            new.append(output)
-            continue
-        new.append(_copy(output))
-    return Graph(graph.name, graph.inputs, tuple(new), graph.output_names, graph.states)
-
-
-def _copy(value: Value) -> Value:
-    if isinstance(value, Number):
-        body = Graph("constant", (), (value,))
-        result: Value = kernel.node(body=body)
-        return result
-    p = Input("p0", value.type)
-    copied: Value = kernel.node(value, body=Graph("copy", (p,), (p,)))
-    return copied

@@ -318,6 +318,7 @@ def bias_of_rows(node: Node) -> Value | None:
     x = view.inputs[0]
     if (
         x.type.rank == 0
+        or y.type.rank == 0
         or x.type.shape[-1] != y.type.shape[-1]
         or node.types[0] != y.type
         or made_by(x, matmul) is None

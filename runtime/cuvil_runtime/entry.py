@@ -139,7 +139,8 @@ class Entry:
             return SessionError(f"{self.name} returned {refused}, which is no step of its plan")
         step = self.plan.steps[refused - 1]
         done = ", ".join(step.ops) or step.kernel
-        return InputError(f"{done}: a value is out of its range, such as an index past the end\n    at {step.where}")
+        place = step.where or f"step {refused - 1}"
+        return InputError(f"{done}: a value is out of its range, such as an index past the end\n    at {place}")
 
 
 def _listed(specs: tuple[ArraySpec, ...]) -> str:
