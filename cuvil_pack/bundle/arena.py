@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..ir.size import Dim, Expr, ceildiv, evaluate, is_nonnegative, maximum, symbols, upper
+from ..ir.size import Dim, ceildiv, is_nonnegative, maximum, nominal
 
 ALIGNMENT = 64
-NOMINAL = 128
 
 
 @dataclass(frozen=True)
@@ -100,14 +99,3 @@ def _waste(slot: Dim, size: Dim) -> float:
     if have >= want and is_nonnegative(slot - size):
         return 1.0 + have - want
     return 2.0 + 4.0 * max(0, want - have) + max(0, have - want)
-
-
-def nominal(d: Dim) -> int:
-    """A typical number for a size: the largest of a range up to 128."""
-    if not isinstance(d, Expr):
-        return d
-    values = {}
-    for s in symbols(d):
-        most = s.hi if isinstance(s.hi, int) else upper(s.hi) if s.hi is not None else None
-        values[s.name] = max(s.lo, min(NOMINAL, most) if most is not None else NOMINAL)
-    return evaluate(d, values)

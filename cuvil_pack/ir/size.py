@@ -29,7 +29,8 @@ from .polynomial import (
 
 __all__ = [
     "Call", "Dim", "Expr", "Symbol", "atom", "ceildiv", "evaluate", "floordiv", "index", "is_nonnegative", "lower",
-    "maximum", "minimum", "named", "product", "rebuild", "substitute", "symbols", "to_prefix", "to_string", "upper",
+    "maximum", "minimum", "named", "nominal", "product", "rebuild", "substitute", "symbols", "to_prefix", "to_string",
+    "upper",
 ]  # fmt: skip
 
 
@@ -284,3 +285,15 @@ def _atom_interval(a: Atom) -> Interval:
             return interval.maximum(parts)
         case _:
             return interval.minimum(parts)
+
+
+NOMINAL = 128
+
+
+def nominal(d: Dim) -> int:
+    """A typical number for a size, 1 or more: each name at the largest of its range up to 128, or at its least."""
+    values = {}
+    for s in symbols(d):
+        most = s.hi if isinstance(s.hi, int) else upper(s.hi) if s.hi is not None else None
+        values[s.name] = max(s.lo, min(NOMINAL, most) if most is not None else NOMINAL)
+    return max(1, evaluate(d, values))

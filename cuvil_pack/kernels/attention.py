@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..ir.graph import Graph, Input, Node, Value
-from ..ir.size import Dim, ceildiv, index
+from ..ir.size import Dim, ceildiv, index, nominal
 from ..ir.types import DType
 from ..ops.view import expand, flatten_index
 from ..targets import Target
 from .blocks import c_dim, indented, sole_symbol
 from .epilogue import destination, only
-from .loops import comment, nominal, parameters, size_lines
+from .loops import comment, parameters, size_lines
 from .strides import Strided, coefficient, strided
 from .template import Schedule, Source, Template, template
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..ir.graph import Graph, Input, Node, Result, Value
-from ..ir.size import Dim, ceildiv, index
+from ..ir.size import Dim, ceildiv, index, nominal
 from ..ir.types import DType
 from ..ops.join import pad
 from ..ops.panel import WIDTH, panels, unpanel
@@ -14,7 +14,7 @@ from ..ops.view import reshape, slice_, transpose, unflatten_index
 from ..targets import Target
 from .blocks import c_dim, indented
 from .epilogue import epilogue, gathered, only, refusal
-from .loops import comment, nominal, parameters, size_lines
+from .loops import comment, parameters, size_lines
 from .strides import strided, view_source
 from .template import Packing, Schedule, Source, Template, template
 from .tiles import shared_sums, sums_table, tile_seconds, tiles

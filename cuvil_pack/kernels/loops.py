@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..ir.graph import Graph, Input, Result, Value
 from ..ir.scalar import Loop, Scalar
-from ..ir.size import Dim, atom, ceildiv, evaluate, index, product, symbols, upper
+from ..ir.size import Dim, ceildiv, index, nominal, product
 from ..ir.types import DType
 from ..ops.view import flatten_index, unflatten_index
 from ..targets import Target
@@ -158,12 +158,6 @@ def accepts(body: Graph) -> str | None:
         if node.op.element is None:
             return f"{node.op.name} has no index notation"
     return None
-
-
-def nominal(d: Dim) -> int:
-    """A typical number for a size: the largest of a range up to 128, or 128."""
-    values = {s.name: min(128, u) if (u := upper(atom(s))) is not None else 128 for s in symbols(d)}
-    return max(1, evaluate(d, values))
 
 
 def schedules(body: Graph, target: Target) -> list[tuple[Schedule, float]]:

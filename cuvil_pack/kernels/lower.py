@@ -99,7 +99,6 @@ class Lowering:
         self.levels = [Level()]
         self.lane: Symbol | None = None
         self.lane_blocks: list[str] = []
-        self.faults = False
         self._count = 0
         self._bound: dict[str, Level] = {}
         self._depends: dict[Hashable, frozenset[Symbol]] = {}
@@ -234,7 +233,6 @@ class Lowering:
         level.lines.append(f"const int64_t {name} = cv_index({raw}, {c_dim(extent)}, fault);")
         level.memo["index", raw, extent] = name
         self._bound[INDEX + name] = level
-        self.faults = True
         return index(name, extent)
 
     def _in_range(self, i: Dim, extent: Dim) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..ir.graph import Graph, Input, Node, Result, Value
-from ..ir.size import Dim, ceildiv, index, lower, minimum, product, upper
+from ..ir.size import Dim, ceildiv, index, lower, minimum, nominal, product, upper
 from ..ir.types import DType
 from ..ops.panel import WIDTH, panels, unpanel
 from ..ops.view import expand, unflatten_index
 from ..targets import Target
 from .blocks import c_dim, indented
 from .epilogue import epilogue, gathered, only, refusal
-from .loops import comment, nominal, parameters, size_lines
+from .loops import comment, parameters, size_lines
 from .strides import Strided, strided
 from .template import Packing, Schedule, Source, Template, template
 from .tiles import shared_sums, sums_table, tile_seconds, tiles
