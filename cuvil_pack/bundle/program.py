@@ -9,12 +9,14 @@ from .plan import Place, Plan, Step, flops, traffic
 
 SERIAL_CYCLES = 25_000
 HEADERS = ("program.h", "mathf.h", "index.h")
+HASHED_BYTES = 16 << 20
 
 
 def program(plans: dict[str, Plan]) -> str:
     """The source of the shared object that runs every entry of a bundle on one kind of machine."""
     first = next(iter(plans.values()))
-    includes = dict.fromkeys([*HEADERS, *(h for p in plans.values() for k in p.kernels for h in k.source.includes)])
+    headers = (*HEADERS, "vector.h", "sha256.h") if _weights(plans) >= HASHED_BYTES else HEADERS
+    includes = dict.fromkeys([*headers, *(h for p in plans.values() for k in p.kernels for h in k.source.includes)])
     sizes = [f"enum {{ {', '.join(f'CV_SIZE_{s.name}' for s in first.sizes)} }};"] if first.sizes else []
     shared = dict.fromkeys(line for p in plans.values() for k in p.kernels for line in k.source.shared)
     kernels = {k.name: k.source.text for p in plans.values() for k in p.kernels}
@@ -26,6 +28,10 @@ def program(plans: dict[str, Plan]) -> str:
         *(_entry(name, p) for name, p in plans.items()),
     ]
     return "\n\n".join(parts)
+
+
+def _weights(plans: dict[str, Plan]) -> int:
+    return sum({n: w.data.nbytes for p in plans.values() for n, w in p.graph.weights().items()}.values())
 
 
 def _entry(name: str, plan: Plan) -> str:

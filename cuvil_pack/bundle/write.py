@@ -19,6 +19,7 @@ from ..ir.size import Dim, Symbol, to_prefix
 from ..ir.text import to_text
 from ..ir.types import DType, TensorType
 from ..targets import Target
+from .assemble import assemble
 from .plan import Place, Plan, Step, flops, ops_of, traffic
 
 PRODUCER = "cuvil 0.1.0"
@@ -74,7 +75,7 @@ def bundle(
         sections[f"code/{v.target.name}"] = v.code
         plans = {name: entry_plan(p) for name, p in v.plans.items()}
         sections[f"plan/{v.target.name}"] = schema.encode_plan(plans, manifest)
-    return iter(schema.assemble(manifest, sections))  # type: ignore[arg-type]
+    return iter(assemble(manifest, sections))  # type: ignore[arg-type]
 
 
 def allowed(e: Example, tolerance: float) -> float:

@@ -70,11 +70,24 @@ class Program:
 
     def run(self, entry: str) -> "ctypes._NamedFuncPointer":
         """`0 or 1 + index of the step that refused = run(pool, address of a Call)`"""
-        return self._function(f"cuvil_run_{entry}", ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
+        return self._run(f"cuvil_run_{entry}")
+
+    def sha256(self, pool: int, begin: int, pieces: int, digests: bytearray) -> bool:
+        """Fill in the SHA-256 of each of `pieces` MiB from the address `begin` on; False where the program cannot."""
+        if not hasattr(self._library, "cuvil_sha256"):
+            return False
+        written = (ctypes.c_char * len(digests)).from_buffer(digests)
+        places = (ctypes.c_int64 * 3)(begin, ctypes.addressof(written), pieces)
+        first = ctypes.addressof(places)
+        call = Call(inputs=first, outputs=first + 8, sizes=first + 16)
+        return not self._run("cuvil_sha256")(pool, ctypes.addressof(call))
 
     def close(self) -> None:
         _ctypes.dlclose(self._library._handle)
         os.close(self._file)
+
+    def _run(self, name: str) -> "ctypes._NamedFuncPointer":
+        return self._function(name, ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
 
     def _function(self, name: str, result: type | None, *arguments: type) -> "ctypes._NamedFuncPointer":
         try:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from cuvil_schema.bundle import Bundle
 from cuvil_schema.errors import BundleError
 from cuvil_schema.plan import decode_plan
-from cuvil_schema.tensors import data_start
 
 from cuvil_runtime.arrays import ArraySpec
 from cuvil_runtime.code import Program
@@ -35,7 +34,7 @@ def load(path: str | PathLike[str], threads: int | None = None, variant: str | N
     """
     count = resolve(threads)
     bundle = Bundle(path)
-    bundle.check(min(count, allowed()))
+    bundle.check(min(count, allowed()), but="weights")
     try:
         return Session(bundle, choose(bundle.manifest, read_cpu(), variant), count)
     except BundleError as error:
@@ -49,22 +48,18 @@ class Session:
     """
 
     def __init__(self, bundle: Bundle, variant: Variant, threads: int) -> None:
-        weights = bundle.section("weights")
-        size = len(weights) - data_start(weights, "section weights")
-        packed = bytes(bundle.section(variant.plan))
-        self.plan = decode_plan(packed, bundle.manifest, size, f"section {variant.plan}")
         self.manifest: Manifest = bundle.manifest
         self.variant, self.threads = variant.name, threads
         self._bundle = bundle
         program = Program(bundle.section(variant.code), bundle.sections[variant.code], variant.arch)
-        self._workspace = Workspace(program, weights, threads)
+        self._workspace = Workspace(program, bundle, threads)
+        packed = bytes(bundle.section(variant.plan))
+        self.plan = decode_plan(packed, bundle.manifest, self._workspace.size, f"section {variant.plan}")
         self.entries = {
             entry.name: Entry(entry, bundle.manifest.ranges(), self.plan[entry.name], self._workspace)
             for entry in bundle.manifest.entries
         }
         self._main = self.entries.get("main") or next(iter(self.entries.values()))
-        with self._workspace.lock:
-            self._workspace.open_pool()
 
     @property
     def inputs(self) -> tuple[ArraySpec, ...]:

@@ -9,11 +9,14 @@ from threading import Lock
 from weakref import WeakSet
 
 import numpy as np
+from cuvil_schema.bundle import Bundle
+from cuvil_schema.digest import PIECE
 from cuvil_schema.tensors import data_start
 
 from cuvil_runtime.arrays import address
 from cuvil_runtime.code import Program
 from cuvil_runtime.errors import SessionError
+from cuvil_runtime.threads import allowed
 
 _open: WeakSet[Workspace] = WeakSet()
 
@@ -21,14 +24,16 @@ _open: WeakSet[Workspace] = WeakSet()
 class Workspace:
     """Whoever calls the program holds `lock`. After a fork the child makes its own threads and arena."""
 
-    def __init__(self, program: Program, weights: memoryview, threads: int) -> None:
+    def __init__(self, program: Program, bundle: Bundle, threads: int) -> None:
         self.program, self.threads = program, threads
-        self.weights = address(np.frombuffer(weights, np.uint8)) + data_start(weights, "section weights")
-        self._mapped = weights
         self.lock, self.pool, self.closed = Lock(), 0, False
         self._arena: mmap.mmap | None = None
         self._arena_size, self._arena_address = 0, 0
         _open.add(self)
+        self.open_pool()
+        self._mapped = bundle.section("weights", min(threads, allowed()), self._hashes)
+        start = data_start(self._mapped, "section weights")
+        self.weights, self.size = _address(self._mapped) + start, len(self._mapped) - start
 
     def open_pool(self) -> int:
         """The threads, made when this process has none; the lock is held."""
@@ -62,6 +67,12 @@ class Workspace:
             self._mapped = memoryview(b"")
             self.program.close()
 
+    def _hashes(self, view: memoryview) -> bytes:
+        """Of the whole pieces of a section, by all threads, where the program has a function for it."""
+        pieces = len(view) // PIECE
+        found = bytearray(32 * pieces)
+        return bytes(found) if pieces and self.program.sha256(self.pool, _address(view), pieces, found) else b""
+
     def after_fork(self) -> None:
         """In a child: the parent's threads are not here, and one of them may have held the lock."""
         self.lock, self.pool = Lock(), 0
@@ -73,6 +84,10 @@ class Workspace:
     def __del__(self) -> None:
         if hasattr(self, "_arena_address"):
             self.close()
+
+
+def _address(view: memoryview) -> int:
+    return address(np.frombuffer(view, np.uint8))
 
 
 def _after_fork() -> None:

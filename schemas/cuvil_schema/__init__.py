@@ -5,7 +5,8 @@ Write a bundle:
     manifest = Manifest(producer, model, source, accuracy, sizes, entries, variants, golden)
     plan = encode_plan({"main": EntryPlan(arena, steps, buffers, weights, activations, scratch, peak)}, manifest)
     sections = {"graph": text, "weights": pack_tensors({"w": Tensor("f32", (2,), array)}), "code/v": elf}
-    file.writelines(assemble(manifest, sections | {"plan/v": plan}))
+    sections["plan/v"] = plan
+    file.writelines(cuvil_pack.bundle.assemble.assemble(manifest, sections))
 
 Read one:
 
@@ -20,9 +21,8 @@ A size is an int, a name or a tuple ("add" | "mul" | "floordiv" | "max" | "min",
 `golden_cases`. Every refusal is an error of `cuvil_schema.errors`. The specification is `bundle_format.md`.
 """
 
-from cuvil_schema.bundle import Bundle, assemble
+from cuvil_schema.bundle import Bundle
 from cuvil_schema.canonical import decode, encode
-from cuvil_schema.digest import digest
 from cuvil_schema.errors import (
     BundleError,
     CuvilError,
@@ -75,12 +75,10 @@ __all__ = [
     "Tensor",
     "Unreadable",
     "Variant",
-    "assemble",
     "bounds",
     "data_start",
     "decode",
     "decode_plan",
-    "digest",
     "encode",
     "encode_plan",
     "evaluate",

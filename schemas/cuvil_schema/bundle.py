@@ -1,23 +1,21 @@
-"""The file itself: a 128-byte header, the manifest, then sections. `assemble` writes it, `Bundle` reads it."""
+"""The file itself: a 128-byte header, the manifest, then sections."""
 
 from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable
 from hashlib import sha256
 from stat import S_ISREG
 from struct import Struct
 from typing import TYPE_CHECKING
 
-from cuvil_schema.digest import digest, digest_view, flat
+from cuvil_schema.digest import digest_view
 from cuvil_schema.errors import BundleError, Damaged, Malformed, NewerFormat, NotABundle, Unreadable
-from cuvil_schema.manifest import FORMAT, Manifest, Section, decode_manifest, encode_manifest, section_name
+from cuvil_schema.manifest import FORMAT, Manifest, decode_manifest
 
 if TYPE_CHECKING:
     from os import PathLike
-
-    from _typeshed import ReadableBuffer
 
 MAGIC = b"\x89CUVIL\r\n\x1a\n"
 HEADER = Struct("<10sHIQQQ56x32s")
@@ -25,51 +23,6 @@ SIGNED = HEADER.size - 32
 MAX_MANIFEST = 16 << 20
 ALIGNMENT = 64
 WEIGHTS_ALIGNMENT = 4096
-
-
-def assemble(
-    manifest: Manifest, sections: Mapping[str, ReadableBuffer | list[ReadableBuffer]]
-) -> Iterator[ReadableBuffer]:
-    """The bytes of a bundle in pieces; section data is not copied. The section table of `manifest` is computed here.
-
-    Raises Malformed for what no reader would take.
-    """
-    parts = {name: _pieces(sections[name]) for name in sorted(sections)}
-    lengths = {name: sum(len(part) for part in pieces) for name, pieces in parts.items()}
-    digests = {name: digest(pieces) for name, pieces in parts.items()}
-    table, packed = _settled(manifest, lengths, digests)
-    size = max((section.offset + section.size for section in table), default=HEADER.size + len(packed))
-    check_sections(manifest._replace(sections=table), HEADER.size + len(packed), size)
-    return _written(packed, size, table, parts)
-
-
-def _written(
-    packed: bytes, size: int, table: tuple[Section, ...], parts: Mapping[str, list[memoryview]]
-) -> Iterator[ReadableBuffer]:
-    unsigned = HEADER.pack(MAGIC, FORMAT, 0, size, HEADER.size, len(packed), bytes(32))[:SIGNED]
-    yield unsigned + sha256(unsigned + packed).digest() + packed
-    end = HEADER.size + len(packed)
-    for section in table:
-        yield bytes(section.offset - end)
-        yield from parts[section.name]
-        end = section.offset + section.size
-
-
-def _settled(
-    manifest: Manifest, lengths: Mapping[str, int], digests: Mapping[str, bytes]
-) -> tuple[tuple[Section, ...], bytes]:
-    """Offsets need the manifest's length, and it holds the offsets: both only grow, so this ends, at the smallest."""
-    start = HEADER.size
-    while True:
-        table, end = [], start
-        for name, length in lengths.items():
-            begin = _aligned(end, _alignment(name))
-            table.append(Section(section_name(name, "sections"), begin, length, digests[name]))
-            end = begin + length
-        packed = encode_manifest(manifest._replace(sections=tuple(table)))
-        if HEADER.size + len(packed) == start:
-            return tuple(table), packed
-        start = HEADER.size + len(packed)
 
 
 class Bundle:
@@ -91,21 +44,25 @@ class Bundle:
             raise self.blame(error) from None
         self.sections = {section.name: section for section in self.manifest.sections}
 
-    def section(self, name: str, threads: int = 1) -> memoryview:
-        """The bytes of a section where they are mapped; Damaged unless they have its digest, KeyError without one."""
+    def section(self, name: str, threads: int = 1, hashes: Callable[[memoryview], bytes] | None = None) -> memoryview:
+        """The bytes of a section where they are mapped; Damaged unless they have its digest, KeyError without one.
+
+        `threads` and `hashes` are those of `digest_view`.
+        """
         if not self.view:
             raise self.blame(Unreadable("is closed"))
         section = self.sections[name]
         view = self.view[section.offset : section.offset + section.size]
-        if name not in self._checked and digest_view(view, threads) != section.sha256:
+        if name not in self._checked and digest_view(view, threads, hashes) != section.sha256:
             raise self.blame(Damaged(f"section {name} is damaged: its SHA-256 is not the one in the manifest"))
         self._checked.add(name)
         return view
 
-    def check(self, threads: int = 1) -> None:
-        """Check every section on up to `threads` threads."""
+    def check(self, threads: int = 1, but: str = "") -> None:
+        """Check every section, `but` one, on up to `threads` threads."""
         for name in self.sections:
-            self.section(name, threads)
+            if name != but:
+                self.section(name, threads)
 
     def blame(self, error: BundleError) -> BundleError:
         """The same error, its sentence beginning with the name of this file."""
@@ -195,7 +152,7 @@ def check_sections(manifest: Manifest, start: int, size: int) -> None:
     for section in manifest.sections:
         if section.name <= last:
             raise Malformed(f"section {section.name} stands after {last}: sections are sorted and unique")
-        begin = _aligned(end, _alignment(section.name))
+        begin = aligned(end, alignment(section.name))
         if section.offset != begin:
             raise Malformed(f"section {section.name} begins at {section.offset}, not at {begin}")
         end, last = begin + section.size, section.name
@@ -213,13 +170,10 @@ def check_sections(manifest: Manifest, start: int, size: int) -> None:
         raise Malformed(f"section {min(stray)} belongs to no variant")
 
 
-def _pieces(data: ReadableBuffer | list[ReadableBuffer]) -> list[memoryview]:
-    return [flat(piece) for piece in data] if isinstance(data, list) else [flat(data)]
-
-
-def _alignment(name: str) -> int:
+def alignment(name: str) -> int:
+    """What the offset of a section is a multiple of."""
     return WEIGHTS_ALIGNMENT if name == "weights" else ALIGNMENT
 
 
-def _aligned(size: int, alignment: int) -> int:
+def aligned(size: int, alignment: int) -> int:
     return -(-size // alignment) * alignment

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable
 from hashlib import sha256
 from threading import Thread
 from typing import TYPE_CHECKING
@@ -19,16 +19,13 @@ def flat(buffer: ReadableBuffer) -> memoryview:
     return view.cast("B") if view.nbytes else memoryview(b"")
 
 
-def digest(buffers: Iterable[ReadableBuffer]) -> bytes:
-    """32 bytes for the concatenation of `buffers`; nothing has no piece."""
-    root = sha256()
-    for piece in _pieces(buffers):
-        root.update(piece)
-    return root.digest()
+def digest_view(view: memoryview, threads: int = 1, hashes: Callable[[memoryview], bytes] | None = None) -> bytes:
+    """32 bytes for a contiguous view of bytes, on up to `threads` threads.
 
-
-def digest_view(view: memoryview, threads: int = 1) -> bytes:
-    """The same for one contiguous view of bytes, on up to `threads` threads."""
+    `hashes` gives the SHA-256 of as many of the first whole pieces as it likes.
+    """
+    head = hashes(view) if hashes else b""
+    view = view[len(head) // 32 * PIECE :]
     digests: list[bytes] = [b""] * -(-len(view) // PIECE)
     step = max(1, min(threads, len(digests)))
     workers = [Thread(target=_fill, args=(digests, view, first, step)) for first in range(1, step)]
@@ -37,24 +34,9 @@ def digest_view(view: memoryview, threads: int = 1) -> bytes:
     _fill(digests, view, 0, step)
     for worker in workers:
         worker.join()
-    return sha256(b"".join(digests)).digest()
+    return sha256(head + b"".join(digests)).digest()
 
 
 def _fill(digests: list[bytes], view: memoryview, first: int, step: int) -> None:
     for index in range(first, len(digests), step):
         digests[index] = sha256(view[index * PIECE : (index + 1) * PIECE]).digest()
-
-
-def _pieces(buffers: Iterable[ReadableBuffer]) -> Iterator[bytes]:
-    piece, room = sha256(), PIECE
-    for buffer in buffers:
-        view = flat(buffer)
-        while len(view):
-            piece.update(view[:room])
-            taken = min(room, len(view))
-            view, room = view[taken:], room - taken
-            if room == 0:
-                yield piece.digest()
-                piece, room = sha256(), PIECE
-    if room < PIECE:
-        yield piece.digest()

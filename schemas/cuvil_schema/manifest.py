@@ -80,7 +80,7 @@ class Golden(NamedTuple):
 
 
 class Manifest(NamedTuple):
-    """Variants stand best first. `sections` is filled in by `assemble`."""
+    """Variants stand best first. `sections` is filled in by who writes the file."""
 
     producer: str
     model: str

@@ -7,8 +7,8 @@ from functools import cache
 from hashlib import sha256
 
 import msgpack
-from cuvil_schema import assemble
 
+from cuvil_pack.bundle.assemble import assemble
 from tests.runtime import toy as hand
 
 MAGIC = b"\x89CUVIL\r\n\x1a\n"

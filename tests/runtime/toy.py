@@ -21,10 +21,11 @@ from cuvil_schema import (
     Step,
     Tensor,
     Variant,
-    assemble,
     encode_plan,
     pack_tensors,
 )
+
+from cuvil_pack.bundle.assemble import assemble
 
 ARCH = read_cpu().arch
 BIAS = np.array([1, 2, 3], np.float32)

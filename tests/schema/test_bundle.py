@@ -19,7 +19,6 @@ from cuvil_schema import (
     Tensor,
     Unreadable,
     Variant,
-    assemble,
     decode_plan,
     encode_plan,
     golden_cases,
@@ -28,6 +27,8 @@ from cuvil_schema import (
     read_tensors,
 )
 from cuvil_schema.manifest import decode_manifest, encode_manifest
+
+from cuvil_pack.bundle.assemble import assemble
 
 MANIFEST = Manifest(
     producer="cuvil 0.1.0",

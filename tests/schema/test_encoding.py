@@ -4,8 +4,10 @@ from hashlib import sha256
 
 import msgpack
 import pytest
-from cuvil_schema import Malformed, decode, digest, encode
+from cuvil_schema import Malformed, decode, encode
 from cuvil_schema.digest import PIECE, digest_view
+
+from cuvil_pack.bundle.assemble import digest
 
 
 @pytest.mark.parametrize(
