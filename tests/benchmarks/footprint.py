@@ -8,9 +8,7 @@ of what is installed; the file and the time of a call of a model that adds one t
 from __future__ import annotations
 
 import argparse
-import compileall
 import json
-import shutil
 import statistics
 import sys
 import tempfile
@@ -21,7 +19,7 @@ from typing import Any
 if not __package__:  # this folder on the path would hide Python's own `profile`
     sys.path[0] = str(Path(__file__).resolve().parents[2])
 
-from tests.benchmarks.environment import ROOT, peers_python, variables
+from tests.benchmarks.environment import copy_runtime, peers_python, site_packages, variables
 from tests.benchmarks.prepare import ADD_ONE, ANSWER, BUNDLE, INPUTS, ONNX, Packing, Prepared, prepared
 from tests.benchmarks.process import result
 
@@ -89,13 +87,9 @@ def call_us(system: str, folders: Prepared) -> float:
 def installed_bytes() -> dict[str, int]:
     """Bytes of the runtime with its bytecode, and of the onnxruntime package."""
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        for package in ("runtime/cuvil_runtime", "schemas/cuvil_schema"):
-            shutil.copytree(ROOT / package, folder / Path(package).name, ignore=shutil.ignore_patterns("__pycache__"))
-        compileall.compile_dir(folder, quiet=2)
-        mine = folder_bytes(folder)
-    site = next((peers_python().parents[1] / "lib").glob("python*/site-packages"))
-    return {"cuvil": mine, "onnxruntime": folder_bytes(site / "onnxruntime")}
+        copy_runtime(Path(name))
+        mine = folder_bytes(Path(name))
+    return {"cuvil": mine, "onnxruntime": folder_bytes(site_packages() / "onnxruntime")}
 
 
 def folder_bytes(folder: Path) -> int:
