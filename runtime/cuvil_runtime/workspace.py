@@ -18,6 +18,8 @@ from cuvil_runtime.code import Program
 from cuvil_runtime.errors import SessionError
 from cuvil_runtime.threads import allowed
 
+HUGE = 2 << 20
+
 _open: WeakSet[Workspace] = WeakSet()
 
 
@@ -48,6 +50,8 @@ class Workspace:
             self._drop_arena()
             try:
                 arena = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+                if size >= HUGE and hasattr(mmap, "MADV_HUGEPAGE"):
+                    arena.madvise(mmap.MADV_HUGEPAGE)
             except (OSError, OverflowError) as error:
                 raise SessionError(f"this machine gives no {size:,} bytes of memory for the arena: {error}") from None
             self._arena, self._arena_size = arena, size
