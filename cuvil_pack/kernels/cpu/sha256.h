@@ -128,17 +128,25 @@ static __attribute__((noinline)) void cv_sha256_pieces(const uint8_t *bytes, int
         __builtin_memcpy(digests + 32 * lane, &w[lane], 32);
 }
 
+// The threads take sixteen pieces at a time, because one of them may share its core with another program: libraries
+// that a process has just loaded often leave a thread spinning.
 static void cv_sha256_steps(const cv_job *job, int32_t thread)
 {
     const cuvil_call *call = job->call;
-    const int64_t end = cv_share(call->sizes[0], thread + 1, job->threads);
-    for (int64_t piece = cv_share(call->sizes[0], thread, job->threads); piece < end; piece += 16) {
+    _Atomic int64_t *next = (_Atomic int64_t *)call->arena;
+    for (int64_t piece; (piece = atomic_fetch_add(next, 16)) < call->sizes[0];) {
         const uint8_t *bytes = (const uint8_t *)call->inputs[0] + piece * CV_PIECE;
-        cv_sha256_pieces(bytes, cv_least(16, end - piece), (uint8_t *)call->outputs[0] + 32 * piece);
+        cv_sha256_pieces(bytes, cv_least(16, call->sizes[0] - piece), (uint8_t *)call->outputs[0] + 32 * piece);
     }
     cv_step_end(job, thread, 0);
 }
 
-CV_EXPORT int32_t cuvil_sha256(void *pool, const cuvil_call *call) { return cv_launch(pool, call, cv_sha256_steps, 0); }
+CV_EXPORT int32_t cuvil_sha256(void *pool, const cuvil_call *call)
+{
+    _Atomic int64_t next = 0;
+    cuvil_call counted = *call;
+    counted.arena = (void *)&next;
+    return cv_launch(pool, &counted, cv_sha256_steps, 0);
+}
 
 #endif
